@@ -1,0 +1,54 @@
+#include "base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace wick {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* what, int reason) {
+  throw Error(ErrorCode::kIo, cat(path, ": cannot ", what, ": ", std::strerror(reason)));
+}
+
+}  // namespace
+
+MappedFile::MappedFile(std::filesystem::path path, const std::byte* data, size_t size)
+    : path_(std::move(path)), data_(data), size_(size) {}
+
+MappedFile::~MappedFile() {
+  if (data_) munmap(const_cast<std::byte*>(data_), size_);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail(path, "open", errno);
+  struct stat info {};
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    const int reason = S_ISDIR(info.st_mode) ? EISDIR : errno ? errno : EINVAL;
+    ::close(fd);
+    fail(path, "read", reason);
+  }
+  const auto size = static_cast<size_t>(info.st_size);
+  void* data = nullptr;
+  if (size > 0) {
+    data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED) {
+      const int reason = errno;
+      ::close(fd);
+      fail(path, "map", reason);
+    }
+  }
+  ::close(fd);
+  return std::shared_ptr<const MappedFile>(new MappedFile(path, static_cast<const std::byte*>(data), size));
+}
+
+}  // namespace wick

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace wick {
+
+// Where the smallest value along dim is, as i64; the first of equals.
+Tensor argmin(const Tensor& x, int64_t dim, bool keepdim = false);
+// Over all elements, counted in row-major order.
+Tensor argmin(const Tensor& x);
+
+}  // namespace wick

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace wick {
+
+// Joins tensors along a dimension; the other sizes must agree. Dtypes are promoted.
+Tensor cat(const std::vector<Tensor>& parts, int64_t dim);
+
+}  // namespace wick

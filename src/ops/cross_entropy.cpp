@@ -1,0 +1,34 @@
+#include "ops/cross_entropy.h"
+
+#include "ops/check.h"
+#include "ops/div.h"
+#include "ops/gather.h"
+#include "ops/log_softmax.h"
+#include "ops/mul.h"
+#include "ops/ne.h"
+#include "ops/neg.h"
+#include "ops/reshape.h"
+#include "ops/sum.h"
+#include "ops/where.h"
+
+namespace wick {
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t ignore_index) {
+  check_float("cross_entropy", logits);
+  check_rank("cross_entropy", "logits", logits, 2);
+  check_rank("cross_entropy", "targets", targets, 1);
+  check_same_device("cross_entropy", {&logits, &targets});
+  if (logits.dim(0) != targets.dim(0)) {
+    throw Error(ErrorCode::kShape, cat("cross_entropy: logits ", logits.shape(), " for targets ", targets.shape()));
+  }
+  const Tensor ids = as_dtype(targets, DType::kI64);
+  const Tensor counted = ne(ids, static_cast<double>(ignore_index));
+  const Tensor safe = where(counted, ids, scalar(0, DType::kI64, ids.device()));
+  const Tensor places = reshape(checked_indices("cross_entropy", safe, logits.dim(1)), {-1, 1});
+  const Tensor losses = neg(reshape(gather(log_softmax(logits, 1), 1, places), {-1}));
+  const double rows = sum(counted).item();
+  if (rows == 0) throw Error(ErrorCode::kInvalidArgument, "cross_entropy: no row has a target");
+  return div(sum(mul(losses, counted.to_dtype(losses.dtype()))), rows);
+}
+
+}  // namespace wick

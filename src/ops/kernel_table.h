@@ -1,0 +1,135 @@
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace wick {
+
+enum class UnaryOp : uint8_t {
+  kNeg,
+  kAbs,
+  kExp,
+  kLog,
+  kSqrt,
+  kSqr,
+  kRecip,
+  kRelu,
+  kGelu,
+  kGeluTanh,
+  kSilu,
+  kSigmoid,
+  kSoftplus,
+  kTanh,
+  kSin,
+  kCos,
+  kErf,
+  kFloor,
+  kCeil,
+  kRound,
+};
+enum class BinaryOp : uint8_t { kAdd, kSub, kMul, kDiv, kPow, kMaximum, kMinimum };
+enum class CompareOp : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
+enum class ReduceOp : uint8_t { kSum, kMean, kMax, kMin };
+enum class ArgReduceOp : uint8_t { kArgMax, kArgMin };
+enum class Triangle : uint8_t { kLower, kUpper };
+
+struct AttentionParams {
+  float scale = 1;
+  bool causal = false;  // query i of n sees keys up to i + (keys - n): the last query sees all
+};
+
+// 2-d convolution; the 1-d ops use height 1.
+struct Conv2dParams {
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t padding_h = 0, padding_w = 0;
+  int64_t dilation_h = 1, dilation_w = 1;
+  int64_t groups = 1;
+};
+
+struct Pool2dParams {
+  int64_t kernel_h = 1, kernel_w = 1;
+  int64_t stride_h = 1, stride_w = 1;
+};
+
+// What a device can do. The ops check shapes and dtypes, allocate the output and call one entry; a null entry means
+// "not supported here" and the op says so. Kernels accept any strides on inputs unless noted; outputs are row-major
+// unless noted. They never allocate tensors and never throw for shapes.
+struct KernelTable {
+  // Writes src into dst: same shape, any strides on both, any two dtypes (floats to integers truncate and saturate).
+  void (*copy)(const Tensor& src, const Tensor& dst) = nullptr;
+
+  // Element-wise. Inputs have the shape of `out` (broadcast with stride 0) and one dtype; compare writes u8.
+  void (*unary)(UnaryOp op, const Tensor& x, const Tensor& out) = nullptr;
+  void (*binary)(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) = nullptr;
+  void (*compare)(CompareOp op, const Tensor& a, const Tensor& b, const Tensor& out) = nullptr;
+  void (*where)(const Tensor& condition, const Tensor& a, const Tensor& b,
+                const Tensor& out) = nullptr;  // u8 condition
+  void (*clamp)(const Tensor& x, double low, double high, const Tensor& out) = nullptr;
+
+  // Reductions. `out` has the rank of x, with size 1 in every reduced dimension. kSum of integers writes i64, kMean of
+  // integers f64; max and min propagate NaN. Empty sums are 0.
+  void (*reduce)(ReduceOp op, const Tensor& x, const Tensor& out) = nullptr;
+  void (*variance)(const Tensor& x, int64_t correction, const Tensor& out) = nullptr;
+  // `out` is i64; the first of equal values wins; NaN counts as the largest (argmax) and smallest (argmin).
+  void (*arg_reduce)(ArgReduceOp op, const Tensor& x, int dim, const Tensor& out) = nullptr;
+  void (*cumsum)(const Tensor& x, int dim, const Tensor& out) = nullptr;
+  // Stable; NaN sorts as the largest value. `indices` is i64.
+  void (*sort)(const Tensor& x, int dim, bool descending, const Tensor& values, const Tensor& indices) = nullptr;
+  // The first values.dim(dim) entries that a stable sort would give.
+  void (*topk)(const Tensor& x, int dim, bool largest, const Tensor& values, const Tensor& indices) = nullptr;
+
+  // a [batch..., m, k] x b [batch..., k, n] -> out [batch..., m, n]; batch dims are broadcast with stride 0.
+  // Floats only; a and b may differ in dtype (f32 activations, bf16 weights); sums in f32, or f64 for f64.
+  // A row of out depends only on that row of a and on b, bit for bit.
+  void (*matmul)(const Tensor& a, const Tensor& b, const Tensor& out) = nullptr;
+  // q [batch, heads, queries, dim], k [batch, kv_heads, keys, dim], v [batch, kv_heads, keys, value_dim];
+  // mask (may be undefined) is f32, added to the scores, broadcast to [batch, heads, queries, keys].
+  // A query that may see no key at all gets zeros.
+  void (*attention)(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                    const AttentionParams& params, const Tensor& out) = nullptr;
+
+  // Over the last dimension; weight and bias are [dim] and may be undefined.
+  void (*layer_norm)(const Tensor& x, const Tensor& weight, const Tensor& bias, float eps, const Tensor& out) = nullptr;
+  void (*rms_norm)(const Tensor& x, const Tensor& weight, float eps, const Tensor& out) = nullptr;
+  void (*softmax)(const Tensor& x, int dim, const Tensor& out) = nullptr;
+  void (*log_softmax)(const Tensor& x, int dim, const Tensor& out) = nullptr;
+  // x [..., tokens, dim]; cos, sin [tokens, rotary / 2] in f32. The first `rotary` components of each vector turn; the
+  // rest pass through. Pairs are (i, i + rotary/2), or (2i, 2i + 1) when interleaved.
+  void (*rope)(const Tensor& x, const Tensor& cos, const Tensor& sin, bool interleaved, const Tensor& out) = nullptr;
+
+  // x [batch, in, h, w], weight [out, in / groups, kh, kw], bias [out] or undefined -> out [batch, out, oh, ow].
+  void (*conv2d)(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
+                 const Tensor& out) = nullptr;
+  // The transpose of conv2d, which is also its gradient by x: x [batch, in, h, w], weight [in, out / groups, kh, kw].
+  void (*conv_transpose2d)(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
+                           const Tensor& out) = nullptr;
+  // The gradient of conv2d by its weight: x and grad (of conv2d's output) -> out shaped like the weight.
+  void (*conv2d_weight_grad)(const Tensor& x, const Tensor& grad, const Conv2dParams& params,
+                             const Tensor& out) = nullptr;
+  void (*avg_pool2d)(const Tensor& x, const Pool2dParams& params, const Tensor& out) = nullptr;
+  void (*avg_pool2d_grad)(const Tensor& grad, const Pool2dParams& params, const Tensor& out) = nullptr;
+  // `indices` (i64) is the position h * width + w of each maximum in its plane.
+  void (*max_pool2d)(const Tensor& x, const Pool2dParams& params, const Tensor& out, const Tensor& indices) = nullptr;
+  // Separable resampling of x [batch, channels, h, w]. Output row i is the weighted sum of input rows
+  // rows_index[i, t] with rows_weight[i, t] (i64 and f32, [out_h, taps]); the same for columns.
+  void (*resample2d)(const Tensor& x, const Tensor& rows_index, const Tensor& rows_weight, const Tensor& cols_index,
+                     const Tensor& cols_weight, const Tensor& out) = nullptr;
+
+  // Indices are i64 and already checked to be in range.
+  void (*gather)(const Tensor& x, int dim, const Tensor& index, const Tensor& out) = nullptr;
+  // Both start from `out` holding a copy of the target. scatter: the last of several writes to one place wins.
+  void (*scatter)(const Tensor& out, int dim, const Tensor& index, const Tensor& src) = nullptr;
+  void (*scatter_add)(const Tensor& out, int dim, const Tensor& index, const Tensor& src) = nullptr;
+  void (*index_select)(const Tensor& x, int dim, const Tensor& index, const Tensor& out) = nullptr;  // index [n]
+  void (*index_add)(const Tensor& out, int dim, const Tensor& index, const Tensor& src) = nullptr;
+  // Keeps columns j <= i + diagonal (lower) or j >= i + diagonal (upper) of the last two dims; zeros elsewhere.
+  void (*triangle)(Triangle part, const Tensor& x, int64_t diagonal, const Tensor& out) = nullptr;
+};
+
+// One table per backend, each defined in backends/<name>/table.cpp.
+const KernelTable& reference_kernels();
+const KernelTable& cpu_kernels();
+#if WICK_CUDA
+const KernelTable& cuda_kernels();
+#endif
+
+}  // namespace wick

@@ -1,0 +1,71 @@
+#include "ops/reshape.h"
+
+#include <vector>
+
+#include "base/checked.h"
+#include "ops/autograd.h"
+#include "ops/check.h"
+
+namespace wick {
+
+Tensor reshape(const Tensor& x, const Shape& shape) {
+  check_defined("reshape", x);
+  if (shape.numel() != x.numel()) {
+    throw Error(ErrorCode::kShape,
+                cat("reshape: ", x.shape(), " has ", x.numel(), " elements, ", shape, " has ", shape.numel()));
+  }
+  const auto layout = x.layout().reshape(shape);
+  Tensor out = layout ? x.with_layout(*layout) : x.detach().clone().with_layout(Layout::contiguous(shape));
+  if (tracks(x)) {
+    record(out, "reshape", {x}, [from = x.shape()](const Tensor& grad) -> Grads { return {reshape(grad, from)}; });
+  }
+  return out;
+}
+
+Tensor reshape(const Tensor& x, std::span<const int64_t> dims) {
+  check_defined("reshape", x);
+  std::vector<int64_t> sizes(dims.begin(), dims.end());
+  int64_t known = 1;
+  int64_t* unknown = nullptr;
+  for (int64_t& size : sizes) {
+    if (size != -1) {
+      known = size < 0 ? 0 : checked_mul(known, size).value_or(0);
+    } else if (unknown) {
+      throw Error(ErrorCode::kInvalidArgument, "reshape: only one size may be -1");
+    } else {
+      unknown = &size;
+    }
+  }
+  if (unknown) {
+    if (known == 0 || x.numel() % known != 0) {
+      throw Error(ErrorCode::kShape, cat("reshape: ", x.numel(), " elements of ", x.shape(),
+                                         " do not divide by the other sizes, ", known));
+    }
+    *unknown = x.numel() / known;
+  }
+  return reshape(x, Shape(std::span<const int64_t>(sizes)));
+}
+
+Tensor reshape(const Tensor& x, std::initializer_list<int64_t> dims) {
+  return reshape(x, std::span<const int64_t>(dims.begin(), dims.size()));
+}
+
+Tensor flatten(const Tensor& x, int64_t start, int64_t end) {
+  check_defined("flatten", x);
+  if (x.rank() == 0) return reshape(x, {1});
+  const int first = normalize_dim("flatten", start, x.rank()), last = normalize_dim("flatten", end, x.rank());
+  if (first > last) throw Error(ErrorCode::kInvalidArgument, cat("flatten: from dimension ", first, " to ", last));
+  std::vector<int64_t> sizes;
+  int64_t joined = 1;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d < first || d > last) {
+      sizes.push_back(x.dim(d));
+    } else {
+      joined *= x.dim(d);
+      if (d == last) sizes.push_back(joined);
+    }
+  }
+  return reshape(x, Shape(std::span<const int64_t>(sizes)));
+}
+
+}  // namespace wick

@@ -1,0 +1,22 @@
+#include "ops/stack.h"
+
+#include "ops/cat.h"
+#include "ops/check.h"
+#include "ops/unsqueeze.h"
+
+namespace wick {
+
+Tensor stack(const std::vector<Tensor>& parts, int64_t dim) {
+  if (parts.empty()) throw Error(ErrorCode::kInvalidArgument, "stack: no tensors given");
+  std::vector<Tensor> raised;
+  for (const Tensor& part : parts) {
+    check_defined("stack", part);
+    if (!(part.shape() == parts[0].shape())) {
+      throw Error(ErrorCode::kShape, cat("stack: ", part.shape(), " beside ", parts[0].shape()));
+    }
+    raised.push_back(unsqueeze(part, normalize_dim("stack", dim, part.rank() + 1)));
+  }
+  return cat(raised, normalize_dim("stack", dim, parts[0].rank() + 1));
+}
+
+}  // namespace wick

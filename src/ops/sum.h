@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "tensor/tensor.h"
+
+namespace wick {
+
+// The sum; integers add up in i64. Over the given dims (all of them when none are given).
+Tensor sum(const Tensor& x, std::span<const int64_t> dims = {}, bool keepdim = false);
+Tensor sum(const Tensor& x, std::initializer_list<int64_t> dims, bool keepdim = false);
+
+}  // namespace wick

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace wick {
+
+// Every device this build can compute on; op tests run on each.
+inline std::vector<Device> test_devices() { return {Device::reference(), Device::cpu()}; }
+
+inline std::string device_name(const testing::TestParamInfo<Device>& info) {
+  std::string name = to_string(info.param);
+  std::replace(name.begin(), name.end(), ':', '_');
+  return name;
+}
+
+// Base of a test that runs on every device: class SumTest : public OnEveryDevice {}; WICK_ON_EVERY_DEVICE(SumTest);
+class OnEveryDevice : public testing::TestWithParam<Device> {
+ protected:
+  Device device() const { return GetParam(); }
+};
+
+#define WICK_ON_EVERY_DEVICE(suite) \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::ValuesIn(::wick::test_devices()), ::wick::device_name)
+
+}  // namespace wick
