@@ -17,8 +17,7 @@ Tensor max(const Tensor& x, std::span<const int64_t> dims, bool keepdim) {
   if (tracks(x)) {
     record(out, "max", {x}, [x, reduced](const Tensor& grad) -> Grads {
       const Tensor hits = eq(x, reduced.kept).to_dtype(grad.dtype());
-      std::vector<int64_t> dims(reduced.dims.begin(), reduced.dims.end());
-      const Tensor share = div(reshape(grad, reduced.kept.shape()), sum(hits, dims, true));
+      const Tensor share = div(reshape(grad, reduced.kept.shape()), sum(hits, reduced.dims, true));
       return {mul(hits, share)};
     });
   }

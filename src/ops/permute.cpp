@@ -1,7 +1,8 @@
 #include "ops/permute.h"
 
-#include <vector>
+#include <array>
 
+#include "base/inline_vector.h"
 #include "ops/autograd.h"
 #include "ops/check.h"
 
@@ -9,8 +10,9 @@ namespace wick {
 
 Tensor permute(const Tensor& x, std::span<const int64_t> dims) {
   check_defined("permute", x);
-  std::vector<int> order;
-  std::vector<int64_t> inverse(x.rank(), -1);
+  InlineVector<int, kMaxRank> order;
+  std::array<int64_t, kMaxRank> inverse;
+  inverse.fill(-1);
   for (const int64_t dim : dims) {
     const int d = normalize_dim("permute", dim, x.rank());
     if (inverse[d] != -1) throw Error(ErrorCode::kInvalidArgument, cat("permute: dimension ", d, " is given twice"));
@@ -23,8 +25,9 @@ Tensor permute(const Tensor& x, std::span<const int64_t> dims) {
   }
   Tensor out = x.with_layout(x.layout().permute(order));
   if (tracks(x)) {
-    record(out, "permute", {x},
-           [inverse](const Tensor& grad) -> Grads { return {permute(grad, std::span<const int64_t>(inverse))}; });
+    record(out, "permute", {x}, [inverse](const Tensor& grad) -> Grads {
+      return {permute(grad, std::span<const int64_t>(inverse.data(), grad.rank()))};
+    });
   }
   return out;
 }

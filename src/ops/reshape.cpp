@@ -1,8 +1,7 @@
 #include "ops/reshape.h"
 
-#include <vector>
-
 #include "base/checked.h"
+#include "base/inline_vector.h"
 #include "ops/autograd.h"
 #include "ops/check.h"
 
@@ -24,26 +23,29 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 
 Tensor reshape(const Tensor& x, std::span<const int64_t> dims) {
   check_defined("reshape", x);
-  std::vector<int64_t> sizes(dims.begin(), dims.end());
+  InlineVector<int64_t, kMaxRank> sizes;
   int64_t known = 1;
-  int64_t* unknown = nullptr;
-  for (int64_t& size : sizes) {
+  int unknown = -1;
+  if (dims.size() > kMaxRank)
+    throw Error(ErrorCode::kShape, cat("reshape: rank ", dims.size(), ", the most is ", kMaxRank));
+  for (const int64_t size : dims) {
     if (size != -1) {
       known = size < 0 ? 0 : checked_mul(known, size).value_or(0);
-    } else if (unknown) {
+    } else if (unknown >= 0) {
       throw Error(ErrorCode::kInvalidArgument, "reshape: only one size may be -1");
     } else {
-      unknown = &size;
+      unknown = static_cast<int>(sizes.size());
     }
+    sizes.push_back(size);
   }
-  if (unknown) {
+  if (unknown >= 0) {
     if (known == 0 || x.numel() % known != 0) {
       throw Error(ErrorCode::kShape, cat("reshape: ", x.numel(), " elements of ", x.shape(),
                                          " do not divide by the other sizes, ", known));
     }
-    *unknown = x.numel() / known;
+    sizes[unknown] = x.numel() / known;
   }
-  return reshape(x, Shape(std::span<const int64_t>(sizes)));
+  return reshape(x, Shape(sizes));
 }
 
 Tensor reshape(const Tensor& x, std::initializer_list<int64_t> dims) {
@@ -55,7 +57,7 @@ Tensor flatten(const Tensor& x, int64_t start, int64_t end) {
   if (x.rank() == 0) return reshape(x, {1});
   const int first = normalize_dim("flatten", start, x.rank()), last = normalize_dim("flatten", end, x.rank());
   if (first > last) throw Error(ErrorCode::kInvalidArgument, cat("flatten: from dimension ", first, " to ", last));
-  std::vector<int64_t> sizes;
+  InlineVector<int64_t, kMaxRank> sizes;
   int64_t joined = 1;
   for (int d = 0; d < x.rank(); ++d) {
     if (d < first || d > last) {
@@ -65,7 +67,7 @@ Tensor flatten(const Tensor& x, int64_t start, int64_t end) {
       if (d == last) sizes.push_back(joined);
     }
   }
-  return reshape(x, Shape(std::span<const int64_t>(sizes)));
+  return reshape(x, Shape(sizes));
 }
 
 }  // namespace wick

@@ -15,7 +15,7 @@ Tensor var(const Tensor& x, std::span<const int64_t> dims, int64_t correction, b
   const auto kernel = find_kernel("var", x.device(), &KernelTable::variance);
   const auto reduced_dims = normalize_dims("var", dims, x.rank());
   int64_t count = 1;
-  for (const int d : reduced_dims) count *= x.dim(d);
+  for (const int64_t d : reduced_dims) count *= x.shape()[static_cast<int>(d)];
   if (correction < 0 || count <= correction) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("var: ", count, " elements of ", x.shape(), " with correction ", correction));
@@ -27,8 +27,7 @@ Tensor var(const Tensor& x, std::span<const int64_t> dims, int64_t correction, b
   if (tracks(x)) {
     const double scale = 2.0 / static_cast<double>(count - correction);
     record(out, "var", {x}, [x, kept, reduced_dims, scale](const Tensor& grad) -> Grads {
-      const std::vector<int64_t> dims(reduced_dims.begin(), reduced_dims.end());
-      const Tensor centred = sub(x, mean(x, dims, true));
+      const Tensor centred = sub(x, mean(x, reduced_dims, true));
       return {mul(mul(reshape(grad, kept), scale), centred)};
     });
   }

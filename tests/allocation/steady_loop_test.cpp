@@ -1,0 +1,98 @@
+// Counts every heap allocation of the process: a forward pass repeated in an arena must make none.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/thread_pool.h"
+#include "ops/ops.h"
+#include "tensor/arena.h"
+#include "tensor/create.h"
+
+namespace {
+std::atomic<int64_t> allocations{0};
+}
+
+extern "C" {
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* __libc_memalign(size_t, size_t);
+
+void* malloc(size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* old, size_t bytes) {
+  ++allocations;
+  return __libc_realloc(old, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  ++allocations;
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** out, size_t alignment, size_t bytes) {
+  ++allocations;
+  *out = __libc_memalign(alignment, bytes);
+  return *out ? 0 : ENOMEM;
+}
+}
+
+namespace wick {
+namespace {
+
+struct Layer {
+  Tensor norm = ones({64});
+  Tensor qkv = randn({192, 64}, 1), out = randn({64, 64}, 2), up = randn({256, 64}, 3), down = randn({64, 256}, 4);
+  Tensor half_up = up.to_dtype(DType::kBF16);
+  Tensor cos = rand({9, 16}, 5), sin = rand({9, 16}, 6);
+};
+
+// A transformer layer in small: x [9, 64], two heads of 32.
+double forward(const Layer& layer, const Tensor& x) {
+  const Tensor h = rms_norm(x, layer.norm);
+  const Tensor qkv = reshape(matmul(h, transpose(layer.qkv, 0, 1)), {9, 3, 2, 32});
+  const auto head = [&](int i) {
+    return unsqueeze(permute(squeeze(narrow(qkv, 1, i, 1), 1), {1, 0, 2}), 0);  // [1, 2, 9, 32]
+  };
+  AttentionOptions options;
+  options.causal = true;
+  const Tensor mixed = scaled_dot_product_attention(rope(head(0), layer.cos, layer.sin),
+                                                    rope(head(1), layer.cos, layer.sin), head(2), options);
+  const Tensor attended = reshape(permute(squeeze(mixed, 0), {1, 0, 2}), {9, 64});
+  const Tensor y = add(x, matmul(attended, transpose(layer.out, 0, 1)));
+  const Tensor gated = mul(silu(matmul(y, transpose(layer.up, 0, 1))), matmul(y, transpose(layer.half_up, 0, 1)));
+  const Tensor z = add(y, matmul(gated, transpose(layer.down, 0, 1)));
+  const Tensor logits = softmax(layer_norm(z, layer.norm, Tensor(), 1e-5f), -1);
+  const Tensor spread = sub(max(logits, {-1}), mean(logits, {-1}));
+  return *sum(spread).data<float>() + static_cast<double>(*argmax(flatten(logits), 0).data<int64_t>());
+}
+
+TEST(SteadyLoop, AllocatesNothingFromTheHeap) {
+  const Layer layer;
+  const Tensor x = randn({9, 64}, 7);
+  Arena arena(1 << 16);
+  const auto pass = [&] {
+    const ArenaScope scope(arena);
+    return forward(layer, x);
+  };
+  const double expected = pass();
+  for (int warm_up = 0; warm_up < 3; ++warm_up) pass();
+  const int64_t before = allocations.load();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(pass(), expected);
+  EXPECT_EQ(allocations.load() - before, 0);
+}
+
+TEST(SteadyLoop, TheCounterCounts) {
+  const int64_t before = allocations.load();
+  EXPECT_EQ(sum(full({10}, 1)).item(), 10);  // on the heap, without an arena
+  EXPECT_GT(allocations.load(), before);
+}
+
+}  // namespace
+}  // namespace wick
