@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace wick {
 
 // Every device this build can compute on; op tests run on each.
 inline std::vector<Device> test_devices() { return {Device::reference(), Device::cpu()}; }
+
+inline void PrintTo(Device device, std::ostream* out) { *out << to_string(device); }  // for gtest's messages
 
 inline std::string device_name(const testing::TestParamInfo<Device>& info) {
   std::string name = to_string(info.param);
