@@ -8,6 +8,10 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
+# Linking is short but hungry: two at a time.
+set_property(GLOBAL PROPERTY JOB_POOLS link=2)
+set(CMAKE_JOB_POOL_LINK link)
+
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
@@ -20,6 +24,9 @@ target_compile_options(wick_options INTERFACE -Wall -Wextra -Wno-missing-field-i
 target_compile_definitions(wick_options INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3 WICK_VERSION="${PROJECT_VERSION}")
 if(WICK_WERROR)
   target_compile_options(wick_options INTERFACE -Werror)
+endif()
+if(WICK_ASSERTIONS)
+  target_compile_definitions(wick_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
 if(WICK_SANITIZE)
   target_compile_options(wick_options INTERFACE -fsanitize=${WICK_SANITIZE} -fno-omit-frame-pointer)

@@ -1,0 +1,86 @@
+# Two commands are enough on a fresh Debian 12 or Ubuntu 24.04: `make run` and `make test`.
+# The rest is for development; each target is a thin cover over CMakePresets.json.
+
+# Compile jobs: one per CPU, but no more than one per 2 GiB of free memory (a kernel file is compiled for every
+# instruction set at once). Override with JOBS=n.
+cpus   := $(shell nproc 2>/dev/null || echo 2)
+memory := $(shell awk '/MemAvailable/ {n = int($$2 / 2097152); print n > 0 ? n : 1}' /proc/meminfo 2>/dev/null || echo 2)
+JOBS   ?= $(shell echo $$(( $(cpus) < $(memory) ? $(cpus) : $(memory) )))
+
+# DEPS=skip: do not look for missing packages (for systems other than Debian and Ubuntu).
+DEPS ?=
+install_deps = $(if $(filter skip,$(DEPS)),@:,@tools/install-deps)
+
+# $(call configure,preset) keeps quiet unless it fails; $(call build,preset,targets); $(call ctest,preset).
+configure = @mkdir -p build && echo "configure  build/$(1)" && \
+  { cmake --preset $(1) > build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
+build     = @echo "build      build/$(1) ($(JOBS) jobs)" && cmake --build --preset $(1) -j $(JOBS) $(2)
+ctest     = @ctest --preset $(1) -j $(JOBS) --progress
+
+.DEFAULT_GOAL := help
+.PHONY: help run test dev clang asan tsan cuda bench format lint clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+run:  ## install what is missing, build, show the machine and check that Wick computes (wick doctor)
+	$(install_deps) core test
+	$(call configure,release)
+	$(call build,release,--target wick)
+	@build/release/bin/wick doctor
+
+test:  ## install what is missing, build, run every test in random order
+	$(install_deps) core test
+	$(call configure,release)
+	$(call build,release)
+	$(call ctest,release)
+
+dev:  ## build with warnings as errors and assertions; run every test
+	$(install_deps) core test
+	$(call configure,dev)
+	$(call build,dev)
+	$(call ctest,dev)
+
+clang:  ## the same with Clang
+	$(install_deps) core test clang
+	$(call configure,clang)
+	$(call build,clang)
+	$(call ctest,clang)
+
+asan:  ## the same with AddressSanitizer and UndefinedBehaviorSanitizer
+	$(install_deps) core test
+	$(call configure,asan)
+	$(call build,asan)
+	$(call ctest,asan)
+
+tsan:  ## the same with ThreadSanitizer
+	$(install_deps) core test
+	$(call configure,tsan)
+	$(call build,tsan)
+	$(call ctest,tsan)
+
+cuda:  ## build with the CUDA backend; run every test
+	$(install_deps) core test cuda
+	$(call configure,cuda)
+	$(call build,cuda)
+	$(call ctest,cuda)
+
+bench:  ## build the benchmarks and compare with OpenBLAS, oneDNN and the machine's limits
+	$(install_deps) core bench
+	$(call configure,bench)
+	$(call build,bench)
+	@build/bench/bin/wick bench ops
+
+format:  ## format the code
+	$(install_deps) core lint
+	@tools/lint --fix
+
+lint:  ## check format, layers and clang-tidy on changed files (FILES=all: on all files)
+	$(install_deps) core test lint
+	$(call configure,dev)
+	$(call build,dev,--target test_layers)
+	@build/dev/bin/test_layers --gtest_brief=1
+	@tools/lint $(if $(filter all,$(FILES)),--all)
+
+clean:  ## remove everything that was built
+	rm -rf build

@@ -1,0 +1,174 @@
+#include "cli/bench_report.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace wick {
+namespace {
+
+// What Wick wants to reach, by what it is compared with.
+std::optional<double> goal_for(const std::string& peer) {
+  if (peer == "openblas") return 0.95;
+  if (peer == "onednn") return 0.7;
+  if (peer == "composed") return 1.0;
+  if (peer.starts_with("stream/")) return 0.85;
+  return std::nullopt;
+}
+
+double amount(const Measurement& measurement, BenchUnit unit) {
+  switch (unit) {
+    case BenchUnit::kGigaflops: return measurement.flops / 1e9;
+    case BenchUnit::kGigabytes: return measurement.bytes / 1e9;
+    case BenchUnit::kMilliseconds: return measurement.seconds * 1e3;
+  }
+  return 0;
+}
+
+void compare(BenchRow& row, const std::string& peer, double peer_value) {
+  if (peer_value <= 0 || row.value <= 0) return;
+  row.peer = peer;
+  row.peer_value = peer_value;
+  row.ratio = row.unit == BenchUnit::kMilliseconds ? peer_value / row.value : row.value / peer_value;
+  row.goal = goal_for(peer);
+}
+
+// The limit of that kind a case is held against: the one its label names, else the fastest with as many threads.
+const Measurement* find_limit(const std::vector<Measurement>& measurements, std::string_view kind, int threads,
+                              const std::string& label) {
+  const Measurement* best = nullptr;
+  for (const Measurement& limit : measurements) {
+    const BenchmarkName name(limit.name);
+    if (!name.is_limit() || name.what != kind || name.threads != threads) continue;
+    if (cat(name.what, "/", name.who) == label) return &limit;
+    if (!best || limit.bytes + limit.flops > best->bytes + best->flops) best = &limit;
+  }
+  return best;
+}
+
+std::vector<const Measurement*> find_peers(const std::vector<Measurement>& measurements, const BenchmarkName& wanted) {
+  std::vector<const Measurement*> peers;
+  for (const Measurement& other : measurements) {
+    const BenchmarkName name(other.name);
+    if (name.key == wanted.key && name.who != wanted.who && other.error.empty()) peers.push_back(&other);
+  }
+  return peers;
+}
+
+const char* unit_name(BenchUnit unit) {
+  switch (unit) {
+    case BenchUnit::kGigaflops: return "GFLOP/s";
+    case BenchUnit::kGigabytes: return "GB/s";
+    case BenchUnit::kMilliseconds: return "ms";
+  }
+  return "";
+}
+
+std::string number(double value) { return fmt::format("{:.{}f}", value, value < 10 ? 2 : value < 100 ? 1 : 0); }
+
+}  // namespace
+
+std::vector<BenchRow> pair_measurements(const std::vector<Measurement>& measurements) {
+  std::vector<BenchRow> rows;
+  for (const Measurement& own : measurements) {
+    const BenchmarkName name(own.name);
+    if (name.who != "wick") continue;
+    BenchRow row;
+    row.name = name.key;
+    row.error = own.error;
+    const auto peers = find_peers(measurements, name);
+    for (const Measurement* peer : peers) {
+      BenchRow paired = row;
+      if (own.flops > 0 && peer->flops > 0) {
+        paired.unit = BenchUnit::kGigaflops;
+      } else if (own.bytes > 0 && peer->bytes > 0) {
+        paired.unit = BenchUnit::kGigabytes;
+      }
+      paired.value = amount(own, paired.unit);
+      compare(paired, BenchmarkName(peer->name).who, amount(*peer, paired.unit));
+      rows.push_back(paired);
+    }
+    if (!peers.empty()) continue;
+    row.unit = own.bytes > 0 ? BenchUnit::kGigabytes : own.flops > 0 ? BenchUnit::kGigaflops : BenchUnit::kMilliseconds;
+    row.value = amount(own, row.unit);
+    if (row.unit != BenchUnit::kMilliseconds) {
+      const char* kind = row.unit == BenchUnit::kGigabytes ? "stream" : "limits";
+      if (const Measurement* limit = find_limit(measurements, kind, name.threads, own.limit)) {
+        compare(row, cat(kind, "/", BenchmarkName(limit->name).who), amount(*limit, row.unit));
+      }
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<MachineLimit> machine_limits(const std::vector<Measurement>& measurements) {
+  std::vector<MachineLimit> limits;
+  for (const Measurement& measurement : measurements) {
+    const BenchmarkName name(measurement.name);
+    const double value = std::max(measurement.flops, measurement.bytes);
+    if (!name.is_limit() || value <= 0) continue;
+    const std::string kind = name.what == "limits" ? name.who : name.what;
+    const auto same = [&](const MachineLimit& limit) { return limit.name == kind && limit.threads == name.threads; };
+    const auto found = std::find_if(limits.begin(), limits.end(), same);
+    if (found == limits.end()) {
+      limits.push_back({kind, name.threads, value});
+    } else {
+      found->value = std::max(found->value, value);
+    }
+  }
+  return limits;
+}
+
+nlohmann::ordered_json to_json(const BenchReport& report) {
+  using nlohmann::ordered_json;
+  ordered_json limits = ordered_json::array(), rows = ordered_json::array();
+  for (const MachineLimit& limit : report.limits) {
+    limits.push_back({{"name", limit.name}, {"threads", limit.threads}, {"per_second", limit.value}});
+  }
+  for (const BenchRow& row : report.rows) {
+    ordered_json entry = {{"case", row.name}, {"unit", unit_name(row.unit)}, {"wick", row.value}};
+    if (!row.peer.empty()) {
+      entry["peer"] = row.peer;
+      entry["peer_value"] = row.peer_value;
+      entry["ratio"] = row.ratio;
+    }
+    if (row.goal) entry["goal"] = *row.goal;
+    if (!row.error.empty()) entry["error"] = row.error;
+    rows.push_back(entry);
+  }
+  return {{"version", report.version}, {"cpu", report.cpu}, {"cpus", report.cpus}, {"limits", limits}, {"rows", rows}};
+}
+
+std::string to_text(const BenchReport& report, const Terminal& terminal) {
+  using Align = Table::Align;
+  std::string out = cat("wick ", report.version, " on ", report.cpu, ", ", report.cpus, " CPUs\n");
+  for (const MachineLimit& limit : report.limits) {
+    const bool is_stream = limit.name == "stream";
+    out += cat("  ", limit.name, ", ", limit.threads,
+               limit.threads == 1 ? " thread: " : " threads: ", number(limit.value / 1e9),
+               is_stream ? " GB/s\n" : " GFLOP/s\n");
+  }
+  Table table({Align::kLeft, Align::kRight, Align::kLeft, Align::kRight, Align::kLeft, Align::kRight, Align::kRight});
+  const auto head = [](const char* text) { return Cell{text, Colour::kBold}; };
+  table.add({head("case"), head("wick"), head(""), head("peer"), head(""), head("ratio"), head("goal")});
+  for (const BenchRow& row : report.rows) {
+    if (!row.error.empty()) {
+      table.add({{row.name}, {"-"}, {cat("error: ", row.error), Colour::kBad}});
+      continue;
+    }
+    const Colour colour = !row.goal || row.peer.empty() ? Colour::kPlain
+                          : row.ratio >= *row.goal      ? Colour::kGood
+                                                        : Colour::kBad;
+    table.add({{row.name},
+               {number(row.value)},
+               {unit_name(row.unit)},
+               {row.peer.empty() ? "-" : number(row.peer_value)},
+               {row.peer},
+               {row.peer.empty() ? "-" : fmt::format("{:.2f}", row.ratio), colour},
+               {row.goal ? fmt::format("{:.2f}", *row.goal) : ""}});
+  }
+  return out + "\n" + table.text(terminal);
+}
+
+}  // namespace wick

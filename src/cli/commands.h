@@ -1,0 +1,14 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace wick {
+
+// A subcommand adds its options to the app and sets what to run when it was chosen. What runs returns the exit code.
+using Action = std::function<int()>;
+
+void add_doctor(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
+
+}  // namespace wick

@@ -1,0 +1,74 @@
+#if WICK_CUDA
+#include <gtest/gtest.h>
+
+#include "backends/cuda/devices.h"
+#include "base/error.h"
+#include "ops/ops.h"
+#include "support/compare.h"
+#include "tensor/create.h"
+
+namespace wick {
+namespace {
+
+TEST(Cuda, ListsDevicesOrSaysWhyThereAreNone) {
+  const CudaDevices found = list_cuda_devices();
+  EXPECT_NE(found.devices.empty(), found.problem.empty());
+  for (const CudaDeviceInfo& device : found.devices) {
+    EXPECT_FALSE(device.name.empty());
+    EXPECT_GT(device.memory_total, 0);
+    EXPECT_GE(device.memory_total, device.memory_free);
+    EXPECT_GE(device.major, 3);
+  }
+}
+
+TEST(Cuda, WithoutADeviceAllocationIsAnError) {
+  if (!list_cuda_devices().devices.empty()) GTEST_SKIP() << "there is a device";
+  try {
+    ones({2, 3}).to_device(Device::cuda());
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDevice);
+    EXPECT_EQ(std::string(error.what()).find("cuda:0: select device: "), 0u) << error.what();
+  }
+}
+
+class CudaDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    const CudaDevices found = list_cuda_devices();
+    if (found.devices.empty()) GTEST_SKIP() << found.problem;
+  }
+};
+
+TEST_F(CudaDevice, TensorsTravelThereAndBack) {
+  for (const Shape& shape : {Shape{3, 65}, Shape{}, Shape{0, 4}}) {
+    const Tensor x = randn(shape, 1);
+    const Tensor there = x.to_device(Device::cuda());
+    EXPECT_EQ(to_string(there.device()), "cuda:0");
+    expect_identical(there.to_device(Device::cpu()), x, to_string(shape));
+  }
+}
+
+TEST_F(CudaDevice, OpsSayThatTheyAreNotSupported) {
+  const Tensor x = ones({2, 2}).to_device(Device::cuda());
+  try {
+    matmul(x, x);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_NE(std::string(error.what()).find("cuda:0"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(CudaDevice, TooMuchMemoryIsOutOfMemory) {
+  try {
+    empty({int64_t{1} << 50}, DType::kU8, Device::cuda());
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace wick
+#endif  // WICK_CUDA

@@ -1,0 +1,105 @@
+// Runs the real program.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/process.h"
+
+namespace wick {
+namespace {
+
+ProcessResult wick(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {}) {
+  return run_process(WICK_PROGRAM, arguments, environment);
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Program, ShowsItsVersion) {
+  const auto result = wick({"--version"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.output, "wick " WICK_VERSION "\n");
+}
+
+TEST(Program, HelpNamesEveryCommandAndGivesExamples) {
+  const auto help = wick({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* word : {"doctor", "bench", "--version"}) EXPECT_TRUE(contains(help.output, word)) << word;
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"doctor", "--help"}, {"bench", "ops", "--help"}}) {
+    const auto result = wick(words);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_TRUE(contains(result.output, "Examples:")) << result.output;
+  }
+}
+
+TEST(Program, DoctorFindsThisMachineSound) {
+  const auto result = wick({"doctor"});
+  EXPECT_EQ(result.exit_code, 0) << result.output << result.errors;
+  for (const char* part : {"wick " WICK_VERSION, "threads", "chosen", "cpu", "all 32 kernels", "matmul", "ok"}) {
+    EXPECT_TRUE(contains(result.output, part)) << part << " in\n" << result.output;
+  }
+  EXPECT_FALSE(contains(result.output, "failed")) << result.output;
+  EXPECT_FALSE(contains(result.output, "\033")) << "escape codes in a pipe";
+  EXPECT_EQ(result.errors, "");
+}
+
+TEST(Program, DoctorJsonSaysTheSame) {
+  const auto result = wick({"doctor", "--json"}, {"WICK_THREADS=3"});
+  ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+  const auto report = nlohmann::json::parse(result.output);
+  EXPECT_EQ(report.at("version"), WICK_VERSION);
+  EXPECT_EQ(report.at("threads"), 3);
+  EXPECT_EQ(report.at("ok"), true);
+  EXPECT_EQ(report.at("devices").at(0).at("name"), "cpu");
+  EXPECT_EQ(report.at("devices").at(0).at("missing_kernels").size(), 0u);
+  const auto supported = report.at("instruction_sets").at("supported").get<std::vector<std::string>>();
+  const std::string chosen = report.at("instruction_sets").at("chosen");
+  EXPECT_EQ(std::count(supported.begin(), supported.end(), chosen), 1) << chosen;
+  EXPECT_GE(report.at("checks").size(), 6u);
+  for (const auto& check : report.at("checks")) EXPECT_EQ(check.at("ok"), true) << check;
+}
+
+TEST(Program, DoctorSaysWhichCheckFailed) {
+  const auto result = wick({"doctor"}, {"TMPDIR=/nowhere/at/all"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.output, "failed  ")) << result.output;
+}
+
+TEST(Program, WrongUsageIsTwo) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                {"unknown"},
+                                                {"--unknown"},
+                                                {"doctor", "--unknown"},
+                                                {"doctor", "extra"},
+                                                {"bench"},
+                                                {"bench", "unknown"},
+                                                {"bench", "ops", "--threads", "0"},
+                                                {"bench", "ops", "--threads", "two"}}) {
+    const auto result = wick(words);
+    EXPECT_EQ(result.exit_code, 2) << (words.empty() ? "(nothing)" : words.back());
+    EXPECT_EQ(result.output, "");
+    EXPECT_NE(result.errors, "");
+  }
+}
+
+TEST(Program, BadSettingIsOneSentence) {
+  const auto result = wick({"doctor"}, {"WICK_THREADS=abc"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.output, "");
+  EXPECT_EQ(result.errors, "wick: WICK_THREADS='abc': expected a whole number from 1 to 1024\n");
+}
+
+TEST(Process, PassesArgumentsEnvironmentAndExitCode) {
+  const auto result =
+      run_process("/bin/sh", {"-c", "echo \"$1 $NAME\"; echo problem >&2; exit 7", "sh", "a b"}, {"NAME=x"});
+  EXPECT_EQ(result.exit_code, 7);
+  EXPECT_EQ(result.output, "a b x\n");
+  EXPECT_EQ(result.errors, "problem\n");
+  EXPECT_EQ(run_process("/bin/sh", {"-c", "kill -9 $$"}).exit_code, 137);
+  EXPECT_THROW(run_process("/no/such/program", {}), Error);
+}
+
+}  // namespace
+}  // namespace wick
