@@ -110,7 +110,7 @@ struct KernelTable {
   // `indices` (i64) is the position h * width + w of each maximum in its plane.
   void (*max_pool2d)(const Tensor& x, const Pool2dParams& params, const Tensor& out, const Tensor& indices) = nullptr;
   // Separable resampling of x [batch, channels, h, w]. Output row i is the weighted sum of input rows
-  // rows_index[i, t] with rows_weight[i, t] (i64 and f32, [out_h, taps]); the same for columns.
+  // rows_index[i, t] with rows_weight[i, t] ([out_h, taps]; i64, and f32 or for f64 images f64); the same for columns.
   void (*resample2d)(const Tensor& x, const Tensor& rows_index, const Tensor& rows_weight, const Tensor& cols_index,
                      const Tensor& cols_weight, const Tensor& out) = nullptr;
 

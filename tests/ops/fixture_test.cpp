@@ -45,6 +45,26 @@ Outputs padded(const Inputs& in, const Json& a, PadMode mode) {
 Shape shape_attr(const Json& a, std::string_view name) {
   return Shape(std::span<const int64_t>(a.at(name).to<std::vector<int64_t>>()));
 }
+Tensor bias_of(const Inputs& in) { return in.size() > 2 ? in[2] : Tensor(); }
+Outputs convolved1d(const Inputs& in, const Json& a) {
+  const Conv1dOptions options{a.get<int64_t>("stride", 1), a.get<int64_t>("padding", 0), a.get<int64_t>("dilation", 1),
+                              a.get<int64_t>("groups", 1)};
+  return {conv1d(in[0], in[1], bias_of(in), options)};
+}
+Outputs convolved2d(const Inputs& in, const Json& a) {
+  const Conv2dOptions options{a.get<int64_t>("stride", 1), a.get<int64_t>("padding", 0), a.get<int64_t>("dilation", 1),
+                              a.get<int64_t>("groups", 1)};
+  return {conv2d(in[0], in[1], bias_of(in), options)};
+}
+template <typename Options>
+Options transpose_options(const Json& a) {
+  return {a.get<int64_t>("stride", 1), a.get<int64_t>("padding", 0), a.get<int64_t>("output_padding", 0),
+          a.get<int64_t>("dilation", 1), a.get<int64_t>("groups", 1)};
+}
+Pair2d size_attr(const Json& a) {
+  const auto size = a.at("size").to<std::vector<int64_t>>();
+  return {size.at(0), size.at(1)};
+}
 
 const std::map<std::string, Run>& runs() {
   static const std::map<std::string, Run> table = {
@@ -165,6 +185,36 @@ const std::map<std::string, Run>& runs() {
          return {out.values, out.indices};
        }},
       {"tril", [](const Inputs& in, const Json& a) -> Outputs { return {tril(in[0], a.at("diagonal").as_int())}; }},
+      {"conv1d", convolved1d},
+      {"conv2d", convolved2d},
+      {"conv_transpose1d",
+       [](const Inputs& in, const Json& a) -> Outputs {
+         return {conv_transpose1d(in[0], in[1], bias_of(in), transpose_options<ConvTranspose1dOptions>(a))};
+       }},
+      {"conv_transpose2d",
+       [](const Inputs& in, const Json& a) -> Outputs {
+         return {conv_transpose2d(in[0], in[1], bias_of(in), transpose_options<ConvTranspose2dOptions>(a))};
+       }},
+      {"avg_pool2d",
+       [](const Inputs& in, const Json& a) -> Outputs {
+         return {avg_pool2d(in[0], a.at("kernel").as_int(), a.at("stride").as_int())};
+       }},
+      {"max_pool2d",
+       [](const Inputs& in, const Json& a) -> Outputs {
+         return {max_pool2d(in[0], a.at("kernel").as_int(), a.at("stride").as_int())};
+       }},
+      {"upsample_nearest2d",
+       [](const Inputs& in, const Json& a) -> Outputs {
+         return {upsample_nearest2d_by(in[0], a.at("scale").as_int())};
+       }},
+      {"upsample_bilinear2d",
+       [](const Inputs& in, const Json& a) -> Outputs {
+         return {upsample_bilinear2d(in[0], size_attr(a), a.get("align_corners", false))};
+       }},
+      {"upsample_bicubic2d",
+       [](const Inputs& in, const Json& a) -> Outputs {
+         return {upsample_bicubic2d(in[0], size_attr(a), a.get("align_corners", false))};
+       }},
       {"lstm_like_gate", [](const Inputs& in, const Json&) -> Outputs { return {mul(sigmoid(in[0]), tanh(in[1]))}; }},
   };
   return table;

@@ -3,17 +3,32 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
 
-// Fails unless the expression throws wick::Error with this code and a message that contains this text.
-#define EXPECT_ERROR(expression, error_code, text)                                                \
-  try {                                                                                           \
-    (void)(expression);                                                                           \
-    ADD_FAILURE() << #expression << " did not throw";                                             \
-  } catch (const ::wick::Error& error) {                                                          \
-    EXPECT_EQ(to_string(error.code()), to_string(::wick::ErrorCode::error_code)) << error.what(); \
-    EXPECT_NE(std::string(error.what()).find(text), std::string::npos)                            \
-        << "message: " << error.what() << "\nexpected to contain: " << text;                      \
+namespace wick {
+
+// Fails the test unless run() throws Error with this code and a message that contains `part`.
+template <typename Run>
+void expect_error(const Run& run, ErrorCode code, std::string_view part) {
+  try {
+    run();
+  } catch (const Error& error) {
+    EXPECT_EQ(to_string(error.code()), to_string(code)) << error.what();
+    EXPECT_NE(std::string_view(error.what()).find(part), std::string_view::npos)
+        << "got:      " << error.what() << "\nexpected: ..." << part << "...";
+    return;
   }
+  ADD_FAILURE() << "no error, expected: ..." << part << "...";
+}
+
+}  // namespace wick
+
+// The same for one expression: EXPECT_ERROR(add(a, b), kShape, "do not broadcast").
+#define EXPECT_ERROR(expression, error_code, part)                                          \
+  do {                                                                                      \
+    SCOPED_TRACE(#expression);                                                              \
+    ::wick::expect_error([&] { (void)(expression); }, ::wick::ErrorCode::error_code, part); \
+  } while (false)
