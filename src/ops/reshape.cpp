@@ -28,8 +28,9 @@ Tensor reshape(const Tensor& x, std::span<const int64_t> dims) {
   int64_t known = 1;
   int64_t* unknown = nullptr;
   for (int64_t& size : sizes) {
+    if (size < -1) throw Error(ErrorCode::kInvalidArgument, cat("reshape: the size ", size, " is negative"));
     if (size != -1) {
-      known = size < 0 ? 0 : checked_mul(known, size).value_or(0);
+      known = checked_mul(known, size).value_or(0);
     } else if (unknown) {
       throw Error(ErrorCode::kInvalidArgument, "reshape: only one size may be -1");
     } else {
