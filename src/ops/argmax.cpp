@@ -16,6 +16,9 @@ Tensor argmax(const Tensor& x, int64_t dim, bool keepdim) {
   return keepdim ? kept : reshape(kept, x.shape().without(d));
 }
 
-Tensor argmax(const Tensor& x) { return argmax(flatten(x.detach()), 0); }
+Tensor argmax(const Tensor& x) {
+  check_defined("argmax", x);
+  return argmax(flatten(x.detach()), 0);
+}
 
 }  // namespace wick

@@ -16,6 +16,9 @@ Tensor argmin(const Tensor& x, int64_t dim, bool keepdim) {
   return keepdim ? kept : reshape(kept, x.shape().without(d));
 }
 
-Tensor argmin(const Tensor& x) { return argmin(flatten(x.detach()), 0); }
+Tensor argmin(const Tensor& x) {
+  check_defined("argmin", x);
+  return argmin(flatten(x.detach()), 0);
+}
 
 }  // namespace wick

@@ -78,6 +78,7 @@ Var::Var(const Tensor& initial) {
 }
 
 void Var::set(const Tensor& values) const {
+  check_defined("Var::set", values);
   check_same_device("Var::set", {&tensor_, &values});
   if (!(values.shape() == tensor_.shape())) {
     throw Error(ErrorCode::kShape, cat("Var::set: ", values.shape(), " into a variable of shape ", tensor_.shape()));
@@ -89,6 +90,8 @@ bool grad_enabled() { return recording; }
 
 NoGrad::NoGrad() : before_(std::exchange(recording, false)) {}
 NoGrad::~NoGrad() { recording = before_; }
+EnableGrad::EnableGrad() : before_(std::exchange(recording, true)) {}
+EnableGrad::~EnableGrad() { recording = before_; }
 
 void record(Tensor& out, const char* op, std::vector<Tensor> inputs, BackwardFn backward_fn) {
   out.set_grad_node(Ref<GradNode>::adopt(new OpNode(op, std::move(inputs), std::move(backward_fn))));
@@ -117,12 +120,14 @@ Gradients backward(const Tensor& output, const Tensor& seed) {
   if (!output.requires_grad()) {
     throw Error(ErrorCode::kInvalidArgument, "backward: the tensor was not computed from any Var");
   }
+  check_defined("backward", seed);
+  check_same_device("backward", {&output, &seed});
   if (!(seed.shape() == output.shape())) {
     throw Error(ErrorCode::kShape, cat("backward: seed ", seed.shape(), " for an output of shape ", output.shape()));
   }
   const NoGrad no_grad;
   std::unordered_map<const OpNode*, Tensor> grads;
-  grads[node_of(output)] = seed.detach();
+  grads[node_of(output)] = as_dtype(seed, output.dtype());
   for (const OpNode* node : reverse_order(node_of(output))) {
     const auto found = grads.find(node);
     if (node->is_leaf() || found == grads.end()) continue;

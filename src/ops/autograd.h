@@ -74,4 +74,16 @@ class NoGrad {
   bool before_;
 };
 
+// While it lives, ops on this thread record again, even inside a NoGrad: for code that needs gradients of its own.
+class EnableGrad {
+ public:
+  EnableGrad();
+  ~EnableGrad();
+  EnableGrad(const EnableGrad&) = delete;
+  EnableGrad& operator=(const EnableGrad&) = delete;
+
+ private:
+  bool before_;
+};
+
 }  // namespace wick

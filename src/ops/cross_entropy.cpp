@@ -21,6 +21,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t ignore
   if (logits.dim(0) != targets.dim(0)) {
     throw Error(ErrorCode::kShape, cat("cross_entropy: logits ", logits.shape(), " for targets ", targets.shape()));
   }
+  if (is_float(targets.dtype())) {
+    throw Error(ErrorCode::kDType,
+                cat("cross_entropy: targets have dtype ", targets.dtype(), ", expected an integer type"));
+  }
   const Tensor ids = as_dtype(targets, DType::kI64);
   const Tensor counted = ne(ids, static_cast<double>(ignore_index));
   const Tensor safe = where(counted, ids, scalar(0, DType::kI64, ids.device()));

@@ -18,8 +18,11 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
     throw Error(ErrorCode::kInvalidArgument,
                 cat("group_norm: ", channels, " channels do not divide into ", groups, " groups"));
   }
+  check_same_device("group_norm", {&x, &weight, &bias});
   for (const Tensor* vector : {&weight, &bias}) {
-    if (vector->defined() && !(vector->shape() == Shape{channels})) {
+    if (!vector->defined()) continue;
+    check_float("group_norm", *vector);
+    if (!(vector->shape() == Shape{channels})) {
       throw Error(ErrorCode::kShape,
                   cat("group_norm: weight or bias ", vector->shape(), " for ", channels, " channels"));
     }
@@ -31,7 +34,7 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   per_channel[0] = channels;
   if (weight.defined()) out = mul(out, reshape(weight, per_channel));
   if (bias.defined()) out = add(out, reshape(bias, per_channel));
-  return out;
+  return out.to_dtype(x.dtype());  // f32 weights beside f16 activations do not widen them, as in layer_norm
 }
 
 }  // namespace wick

@@ -11,6 +11,7 @@ Tensor stack(const std::vector<Tensor>& parts, int64_t dim) {
   std::vector<Tensor> raised;
   for (const Tensor& part : parts) {
     check_defined("stack", part);
+    check_same_device("stack", {&parts[0], &part});
     if (!(part.shape() == parts[0].shape())) {
       throw Error(ErrorCode::kShape, cat("stack: ", part.shape(), " beside ", parts[0].shape()));
     }
