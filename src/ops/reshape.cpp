@@ -25,22 +25,15 @@ Tensor reshape(const Tensor& x, std::span<const int64_t> dims) {
   check_defined("reshape", x);
   InlineVector<int64_t, kMaxRank> sizes;
   int64_t known = 1;
-<<<<<<< HEAD
   int unknown = -1;
-  if (dims.size() > kMaxRank)
+  if (dims.size() > kMaxRank) {
     throw Error(ErrorCode::kShape, cat("reshape: rank ", dims.size(), ", the most is ", kMaxRank));
+  }
   for (const int64_t size : dims) {
-    if (size != -1) {
-      known = size < 0 ? 0 : checked_mul(known, size).value_or(0);
-    } else if (unknown >= 0) {
-=======
-  int64_t* unknown = nullptr;
-  for (int64_t& size : sizes) {
     if (size < -1) throw Error(ErrorCode::kInvalidArgument, cat("reshape: the size ", size, " is negative"));
     if (size != -1) {
       known = checked_mul(known, size).value_or(0);
-    } else if (unknown) {
->>>>>>> physics
+    } else if (unknown >= 0) {
       throw Error(ErrorCode::kInvalidArgument, "reshape: only one size may be -1");
     } else {
       unknown = static_cast<int>(sizes.size());
