@@ -4,7 +4,7 @@
 # Compile jobs: one per CPU, but no more than one per 2 GiB of free memory (a kernel file is compiled for every
 # instruction set at once). Override with JOBS=n.
 cpus   := $(shell nproc 2>/dev/null || echo 2)
-memory := $(shell awk '/MemAvailable/ {n = int($$2 / 2097152); print n > 0 ? n : 1}' /proc/meminfo 2>/dev/null || echo 2)
+memory := $(shell awk '/MemAvailable/ {n = int($$2 / 2097152); print (n > 0 ? n : 1)}' /proc/meminfo 2>/dev/null || echo 2)
 JOBS   ?= $(shell echo $$(( $(cpus) < $(memory) ? $(cpus) : $(memory) )))
 
 # DEPS=skip: do not look for missing packages (for systems other than Debian and Ubuntu).

@@ -38,6 +38,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -76,7 +77,8 @@ void fma_peak(benchmark::State& state, int threads) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  for (const int threads : std::set<int>{1, wick::ThreadPool::instance().size()}) {
+  const int all = wick::ThreadPool::instance().size();
+  for (const int threads : std::set<int>{1, std::min(2, all), all}) {
     benchmark::RegisterBenchmark(wick::cat("limits/fma/threads:", threads).c_str(), wick::fma_peak, threads)
         ->UseRealTime()
         ->Unit(benchmark::kMillisecond);

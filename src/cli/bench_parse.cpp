@@ -86,7 +86,8 @@ std::vector<Measurement> parse_measurements(std::string_view text, const std::st
   std::vector<std::string> order;
   std::map<std::string, Samples> by_name;
   try {
-    for (const json& entry : json::parse(text).at("benchmarks")) {
+    const json document = json::parse(text);
+    for (const json& entry : document.at("benchmarks")) {
       if (entry.value("run_type", "iteration") != "iteration") continue;  // medians are taken here
       const std::string name = entry.contains("run_name") ? entry.at("run_name") : entry.at("name");
       if (!by_name.count(name)) order.push_back(name);

@@ -64,7 +64,9 @@ const char* unit_name(BenchUnit unit) {
   return "";
 }
 
-std::string number(double value) { return fmt::format("{:.{}f}", value, value < 10 ? 2 : value < 100 ? 1 : 0); }
+std::string number(double value) {
+  return fmt::format("{:.{}f}", value, value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0);
+}
 
 }  // namespace
 

@@ -49,7 +49,7 @@ int display_width(std::string_view text) {
       continue;
     }
     ++width;
-    owed = byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : byte >= 0xC0 ? 1 : 0;
+    owed = byte >= 0xF8 ? 0 : byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : byte >= 0xC0 ? 1 : 0;
   }
   return width;
 }

@@ -10,6 +10,14 @@
 #include "base/text.h"
 
 namespace wick {
+
+template <typename T>
+using List1 = std::initializer_list<T>;
+template <typename T>
+using List2 = std::initializer_list<List1<T>>;
+template <typename T>
+using List3 = std::initializer_list<List2<T>>;
+
 namespace {
 
 Tensor move_to(const Tensor& host, Device device) {

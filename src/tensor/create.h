@@ -34,18 +34,13 @@ Tensor from_vector(const std::vector<T>& values, const Shape& shape, Device devi
 }
 
 // Nested initialisers: tensor({{1.f, 2.f}, {3.f, 4.f}}) is f32 [2, 2]. Rows must be equally long.
+// The list types are spelled out because Clang 14 does not deduce T through an alias.
 template <typename T>
-using List1 = std::initializer_list<T>;
+Tensor tensor(std::initializer_list<T> values, Device device = Device::cpu());
 template <typename T>
-using List2 = std::initializer_list<List1<T>>;
+Tensor tensor(std::initializer_list<std::initializer_list<T>> values, Device device = Device::cpu());
 template <typename T>
-using List3 = std::initializer_list<List2<T>>;
-
-template <typename T>
-Tensor tensor(List1<T> values, Device device = Device::cpu());
-template <typename T>
-Tensor tensor(List2<T> values, Device device = Device::cpu());
-template <typename T>
-Tensor tensor(List3<T> values, Device device = Device::cpu());
+Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> values,
+              Device device = Device::cpu());
 
 }  // namespace wick

@@ -16,7 +16,7 @@ namespace wick {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kMaxBytes = size_t{1} << 62;
+constexpr size_t kMaxBytes = size_t{1} << (8 * sizeof(size_t) - 2);
 
 Error out_of_memory(size_t bytes, Device device) {
   return {ErrorCode::kOutOfMemory, cat("out of memory: ", bytes, " bytes on ", device)};

@@ -99,10 +99,10 @@ TEST(BenchReport, PrintsATable) {
             "  stream, 1 thread: 20.0 GB/s\n"
             "  fma, 1 thread: 200 GFLOP/s\n"
             "\n"
-            "case                      wick                  peer            ratio  goal\n"
-            "matmul/f32/512/threads:1  90.0  GFLOP/s          125  openblas   0.72  0.95\n"
-            "attention/1k/threads:1    0.01  ms              0.01  composed   2.00  1.00\n"
-            "conv/odd/threads:1           -  error: no peer\n");
+            "case                       wick                   peer            ratio  goal\n"
+            "matmul/f32/512/threads:1   90.0  GFLOP/s           125  openblas   0.72  0.95\n"
+            "attention/1k/threads:1    0.005  ms              0.010  composed   2.00  1.00\n"
+            "conv/odd/threads:1            -  error: no peer\n");
   const auto json = to_json(report);
   EXPECT_EQ(json["rows"].size(), 3u);
   EXPECT_EQ(json["rows"][0]["peer"], "openblas");
