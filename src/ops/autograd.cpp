@@ -83,7 +83,9 @@ void Var::set(const Tensor& values) const {
   if (!(values.shape() == tensor_.shape())) {
     throw Error(ErrorCode::kShape, cat("Var::set: ", values.shape(), " into a variable of shape ", tensor_.shape()));
   }
-  find_kernel("Var::set", tensor_.device(), &KernelTable::copy)(values, tensor_);
+  // A view of the variable itself (its transpose, say) would change while it is being read.
+  const Tensor source = values.storage().get() == tensor_.storage().get() ? values.detach().clone() : values;
+  find_kernel("Var::set", tensor_.device(), &KernelTable::copy)(source, tensor_);
 }
 
 bool grad_enabled() { return recording; }

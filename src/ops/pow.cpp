@@ -3,6 +3,7 @@
 #include "ops/autograd.h"
 #include "ops/check.h"
 #include "ops/elementwise.h"
+#include "ops/eq.h"
 #include "ops/gt.h"
 #include "ops/log.h"
 #include "ops/min.h"
@@ -26,7 +27,11 @@ Tensor pow(const Tensor& a, const Tensor& b) {
   if (tracks(a, b)) {
     record(out, "pow", {a, b}, [a, b, out = out.detach()](const Tensor& grad) -> Grads {
       Grads grads(2);
-      if (a.requires_grad()) grads[0] = sum_to(mul(grad, mul(b, pow(a, sub(b, 1)))), a.shape());
+      if (a.requires_grad()) {
+        // a^0 is flat, also at a = 0, where 0 * 0^-1 would be NaN.
+        const Tensor slope = where(eq(b, 0), scalar_beside(out, 0), mul(b, pow(a, sub(b, 1))));
+        grads[0] = sum_to(mul(grad, slope), a.shape());
+      }
       if (b.requires_grad()) {
         // log(a) only where a > 0: 0^b has no slope in b, and negative bases none at all.
         const Tensor positive = gt(a, 0);

@@ -25,14 +25,20 @@ Tensor like(const Tensor& mass, const Matrix& values) {
   return as_dtype(from_vector(values, mass.shape()), mass.dtype()).to_device(mass.device());
 }
 
-void check_symmetric(const char* op, const Matrix& m, int64_t dim) {
+// Rounding may leave the two halves of a product like A A^T a little apart.
+void check_symmetric(const char* op, const Matrix& m, int64_t dim, DType dtype) {
+  const double tolerance = dtype == DType::kF64 ? 1e-9 : 1e-5;
   for (int64_t i = 0; i < dim; ++i) {
-    for (int64_t j = 0; j < i; ++j) {
-      const double lower = m[i * dim + j], upper = m[j * dim + i];
+    for (int64_t j = 0; j < dim; ++j) {
+      const double here = m[i * dim + j], mirror = m[j * dim + i];
+      if (!std::isfinite(here)) {
+        throw Error(ErrorCode::kInvalidArgument, cat(op, ": element (", i, ", ", j, ") is ", here));
+      }
       const double scale = std::sqrt(std::abs(m[i * dim + i] * m[j * dim + j]));
-      if (std::abs(lower - upper) <= 1e-6 * scale) continue;  // false for NaN
-      throw Error(ErrorCode::kInvalidArgument, cat(op, ": not symmetric: element (", i, ", ", j, ") is ", lower,
-                                                   " but (", j, ", ", i, ") is ", upper));
+      if (j < i && std::abs(here - mirror) > tolerance * scale) {
+        throw Error(ErrorCode::kInvalidArgument, cat(op, ": not symmetric: element (", i, ", ", j, ") is ", here,
+                                                     " but (", j, ", ", i, ") is ", mirror));
+      }
     }
   }
 }
@@ -118,7 +124,7 @@ MassMatrix MassMatrix::full(const Tensor& matrix) {
   const int64_t dim = matrix.dim(0);
   if (matrix.dim(1) != dim) throw Error(ErrorCode::kShape, cat(kName, ": ", matrix.shape(), " is not square"));
   const Matrix values = matrix.to_vector<double>();
-  check_symmetric(kName, values, dim);
+  check_symmetric(kName, values, dim, matrix.dtype());
   const Matrix root = cholesky(kName, values, dim);
   MassMatrix mass;
   mass.kind_ = Kind::kFull;

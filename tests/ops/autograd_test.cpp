@@ -159,6 +159,19 @@ TEST_P(Autograd, AVarKeepsItsOwnValues) {
   EXPECT_TRUE(v.tensor().requires_grad());
 }
 
+TEST_P(Autograd, AVarCanBeSetFromAViewOfItself) {
+  const Var v(tensor<double>({{1.0, 2.0}, {3.0, 4.0}}, device()));
+  v.set(transpose(v, 0, 1));
+  expect_close(v, tensor<double>({{1.0, 3.0}, {2.0, 4.0}}), 0, "transposed");
+}
+
+TEST_P(Autograd, PowerZeroIsFlatEvenAtZero) {
+  const Var x(tensor<double>({0.0, 2.0, 0.0}, device()));
+  const Tensor exponents = tensor<double>({0.0, 0.0, 2.0}, device());
+  expect_close(backward(sum(pow(x, exponents))).of(x), zeros({3}, DType::kF64), 0, "slope");
+  expect_close(backward(sum(pow(x, 0))).of(x), zeros({3}, DType::kF64), 0, "slope");
+}
+
 TEST_P(Autograd, ErrorsNameTheFacts) {
   const Var x(random({2, 3}, 1));
   expect_error([&] { backward(sum(random({2}, 1))); }, ErrorCode::kInvalidArgument,
