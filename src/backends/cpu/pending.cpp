@@ -38,9 +38,6 @@ void log_softmax(const Tensor& x, int dim, const Tensor& out) { reference::log_s
 void rope(const Tensor& x, const Tensor& cos, const Tensor& sin, bool interleaved, const Tensor& out) {
   reference::rope(x, cos, sin, interleaved, out);
 }
-void conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dParams& params, const Tensor& out) {
-  reference::conv2d(x, weight, bias, params, out);
-}
 void conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
                       const Tensor& out) {
   reference::conv_transpose2d(x, weight, bias, params, out);

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace wick::cpu {
+
+// Memory that a thread keeps between kernel calls; it grows and is never given back. One object per use:
+//   thread_local Scratch packed;
+//   float* panel = packed.get<float>(count);  // uninitialised, valid until the next get
+class Scratch {
+ public:
+  template <typename T>
+  T* get(size_t count) {
+    if (count > kMost / sizeof(T)) throw Error(ErrorCode::kOutOfMemory, cat("scratch for ", count, " elements"));
+    reserve(count * sizeof(T));
+    return reinterpret_cast<T*>(bytes_.get());
+  }
+
+ private:
+  static constexpr size_t kAlignment = 64, kMost = std::numeric_limits<size_t>::max() / 4;
+
+  void reserve(size_t bytes) {
+    if (bytes <= size_) return;
+    size_ = 0;
+    bytes_.reset();
+    const size_t rounded = (bytes + bytes / 4 + kAlignment - 1) / kAlignment * kAlignment;
+    bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded)));
+    if (!bytes_) throw Error(ErrorCode::kOutOfMemory, cat("scratch of ", rounded, " bytes cannot be allocated"));
+    size_ = rounded;
+  }
+
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<std::byte, Free> bytes_;
+  size_t size_ = 0;
+};
+
+}  // namespace wick::cpu
