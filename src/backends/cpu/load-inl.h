@@ -33,8 +33,14 @@ HWY_INLINE hn::Vec<D> LoadAs(D d, const T* HWY_RESTRICT from) {
     return hn::BitCast(d,
                        hn::ShiftLeft<16>(hn::PromoteTo(d32, hn::LoadU(d16, reinterpret_cast<const uint16_t*>(from)))));
   } else if constexpr (std::is_same_v<T, Half>) {
+#if WICK_NATIVE_F16_AND_MASKS
     const hn::Rebind<hwy::float16_t, D> d16;
     return hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from)));
+#else  // Highway's emulation takes infinity and NaN for numbers
+    HWY_ALIGN float lanes[hn::MaxLanes(d)];
+    for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = static_cast<float>(from[i]);
+    return hn::Load(d, lanes);
+#endif
   } else {
     return hn::LoadU(d, from);
   }

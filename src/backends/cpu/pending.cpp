@@ -4,16 +4,6 @@
 
 namespace wick::cpu {
 
-void copy(const Tensor& src, const Tensor& dst) { reference::copy(src, dst); }
-void unary(UnaryOp op, const Tensor& x, const Tensor& out) { reference::unary(op, x, out); }
-void binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) { reference::binary(op, a, b, out); }
-void compare(CompareOp op, const Tensor& a, const Tensor& b, const Tensor& out) { reference::compare(op, a, b, out); }
-void where(const Tensor& condition, const Tensor& a, const Tensor& b, const Tensor& out) {
-  reference::where(condition, a, b, out);
-}
-void clamp(const Tensor& x, double low, double high, const Tensor& out) { reference::clamp(x, low, high, out); }
-void reduce(ReduceOp op, const Tensor& x, const Tensor& out) { reference::reduce(op, x, out); }
-void variance(const Tensor& x, int64_t correction, const Tensor& out) { reference::variance(x, correction, out); }
 void arg_reduce(ArgReduceOp op, const Tensor& x, int dim, const Tensor& out) { reference::arg_reduce(op, x, dim, out); }
 void cumsum(const Tensor& x, int dim, const Tensor& out) { reference::cumsum(x, dim, out); }
 void sort(const Tensor& x, int dim, bool descending, const Tensor& values, const Tensor& indices) {

@@ -10,9 +10,8 @@
 
 namespace wick::cpu {
 
-// Memory that a thread keeps between kernel calls; it grows and is never given back. One object per use:
-//   thread_local Scratch packed;
-//   float* panel = packed.get<float>(count);  // uninitialised, valid until the next get
+// 64-byte aligned memory that grows and is never given back; kept by a thread between kernel calls, so that a steady
+// loop allocates nothing. get() returns uninitialised elements that hold until the next get().
 class Scratch {
  public:
   template <typename T>
@@ -41,5 +40,12 @@ class Scratch {
   std::unique_ptr<std::byte, Free> bytes_;
   size_t size_ = 0;
 };
+
+// The calling thread's scratch for one purpose, named by Tag.
+template <typename T, typename Tag>
+T* scratch(size_t count) {
+  thread_local Scratch memory;
+  return memory.get<T>(count);
+}
 
 }  // namespace wick::cpu

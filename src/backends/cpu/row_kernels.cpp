@@ -1,0 +1,212 @@
+#include "backends/cpu/row_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/row_kernels.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "backends/cpu/load-inl.h"
+#include "backends/cpu/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace wick::HWY_NAMESPACE {
+namespace {
+
+// Adds up value(d, at, lanes) over a row: vectors of elements `at`..., with only the first `lanes` meant at the end.
+template <typename T, class Value>
+HWY_INLINE T SumOver(int64_t count, const Value& value) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto a = hn::Zero(d), b = hn::Zero(d), c = hn::Zero(d), e = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    a = hn::Add(a, value(d, i, lanes));
+    b = hn::Add(b, value(d, i + lanes, lanes));
+    c = hn::Add(c, value(d, i + 2 * lanes, lanes));
+    e = hn::Add(e, value(d, i + 3 * lanes, lanes));
+  }
+  for (; i + lanes <= count; i += lanes) a = hn::Add(a, value(d, i, lanes));
+  if (i < count) {
+    const auto last = value(d, i, count - i);
+    b = hn::Add(b, hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(count - i)), last));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
+}
+
+// The vector at x[i]; at the end of a row only its first `n` lanes.
+template <class D, typename T>
+HWY_INLINE hn::Vec<D> At(D d, const T* x, int64_t i, int64_t n) {
+  return n == static_cast<int64_t>(hn::Lanes(d)) ? hn::LoadU(d, x + i) : LoadAsN(d, x + i, static_cast<size_t>(n));
+}
+
+template <typename T>
+T Sum(const T* x, int64_t count) {
+  return SumOver<T>(count, [x](auto d, int64_t i, int64_t n) HWY_ATTR { return At(d, x, i, n); });
+}
+
+template <typename T>
+T Squares(const T* x, int64_t count, T centre) {
+  return SumOver<T>(count, [x, centre](auto d, int64_t i, int64_t n) HWY_ATTR {
+    const auto distance = hn::Sub(At(d, x, i, n), hn::Set(d, centre));
+    return hn::Mul(distance, distance);
+  });
+}
+
+template <typename T, bool kStore>
+HWY_INLINE T ExpSumOver(const T* x, int64_t count, T most, T* out) {
+  return SumOver<T>(count, [x, most, out](auto d, int64_t i, int64_t n) HWY_ATTR {
+    const auto e = ExpNegative(d, hn::Sub(At(d, x, i, n), hn::Set(d, most)));
+    if constexpr (kStore) {
+      if (n == static_cast<int64_t>(hn::Lanes(d))) {
+        hn::StoreU(e, d, out + i);
+      } else {
+        StoreAsN(e, d, out + i, static_cast<size_t>(n));
+      }
+    }
+    return e;
+  });
+}
+template <typename T>
+T ExpSum(const T* x, int64_t count, T most, T* out) {
+  return ExpSumOver<T, true>(x, count, most, out);
+}
+template <typename T>
+T ExpOnlySum(const T* x, int64_t count, T most) {
+  return ExpSumOver<T, false>(x, count, most, nullptr);
+}
+
+// The largest (or smallest) element, or NaN if there is one.
+template <typename T, bool kMax>
+T Extreme(const T* x, int64_t count) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto better = [](auto a, auto b) HWY_ATTR { return kMax ? hn::Max(a, b) : hn::Min(a, b); };
+  auto a = hn::Set(d, x[0]), b = a, c = a, e = a;
+  auto bad = hn::IsNaN(a);
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    const auto v0 = hn::LoadU(d, x + i), v1 = hn::LoadU(d, x + i + lanes);
+    const auto v2 = hn::LoadU(d, x + i + 2 * lanes), v3 = hn::LoadU(d, x + i + 3 * lanes);
+    a = better(a, v0);
+    b = better(b, v1);
+    c = better(c, v2);
+    e = better(e, v3);
+    bad = hn::Or(bad, hn::Or(hn::Or(hn::IsNaN(v0), hn::IsNaN(v1)), hn::Or(hn::IsNaN(v2), hn::IsNaN(v3))));
+  }
+  for (; i < count; i += lanes) {
+    const int64_t n = HWY_MIN(lanes, count - i);
+    const auto v = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(n)), At(d, x, i, n), hn::Set(d, x[0]));
+    a = better(a, v);
+    bad = hn::Or(bad, hn::IsNaN(v));
+  }
+  if (!hn::AllFalse(d, bad)) return std::numeric_limits<T>::quiet_NaN();
+  const auto best = better(better(a, b), better(c, e));
+  return hn::GetLane(kMax ? hn::MaxOfLanes(d, best) : hn::MinOfLanes(d, best));
+}
+
+// What follows is element by element and simple enough for the compiler to vectorise.
+template <typename T>
+void Scale(const T* HWY_RESTRICT x, int64_t count, T factor, T* HWY_RESTRICT out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = x[i] * factor;
+}
+template <typename T>
+void Subtract(const T* HWY_RESTRICT x, int64_t count, T first, T second, T* HWY_RESTRICT out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - first) - second;
+}
+template <typename T>
+void Normalize(const T* HWY_RESTRICT x, int64_t count, T centre, T factor, const T* HWY_RESTRICT weight,
+               const T* HWY_RESTRICT bias, T* HWY_RESTRICT out) {
+  if (weight && bias) {
+    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor * weight[i] + bias[i];
+  } else if (weight) {
+    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor * weight[i];
+  } else if (bias) {
+    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor + bias[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor;
+  }
+}
+template <typename T>
+void AddRows(const T* const rows[4], int64_t count, T* HWY_RESTRICT total) {
+  const T *HWY_RESTRICT a = rows[0], *HWY_RESTRICT b = rows[1], *HWY_RESTRICT c = rows[2], *HWY_RESTRICT e = rows[3];
+  for (int64_t i = 0; i < count; ++i) total[i] += (a[i] + b[i]) + (c[i] + e[i]);
+}
+template <typename T>
+void AddRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT total) {
+  for (int64_t i = 0; i < count; ++i) total[i] += row[i];
+}
+template <typename T>
+void MaxRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT most) {
+  for (int64_t i = 0; i < count; ++i) most[i] = (most[i] >= row[i]) | (most[i] != most[i]) ? most[i] : row[i];
+}
+template <typename T>
+void MinRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT least) {
+  for (int64_t i = 0; i < count; ++i) least[i] = (least[i] <= row[i]) | (least[i] != least[i]) ? least[i] : row[i];
+}
+template <typename T>
+void SquaresRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT centre, T* HWY_RESTRICT total) {
+  for (int64_t i = 0; i < count; ++i) total[i] += (row[i] - centre[i]) * (row[i] - centre[i]);
+}
+template <typename T>
+void ScaleRow(const T* row, int64_t count, const T* HWY_RESTRICT factor, T* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = row[i] * factor[i];
+}
+template <typename T>
+void SubtractRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT first, const T* HWY_RESTRICT second,
+                 T* HWY_RESTRICT out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = (row[i] - first[i]) - second[i];
+}
+
+template <typename T>
+void ExpRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT most, T* out, T* HWY_RESTRICT total) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto e = ExpNegative(d, hn::Sub(hn::LoadU(d, row + i), hn::LoadU(d, most + i)));
+    if (out) hn::StoreU(e, d, out + i);
+    hn::StoreU(hn::Add(hn::LoadU(d, total + i), e), d, total + i);
+  }
+  if (i == count) return;
+  const auto n = static_cast<size_t>(count - i);
+  const auto e = ExpNegative(d, hn::Sub(LoadAsN(d, row + i, n), LoadAsN(d, most + i, n)));
+  if (out) StoreAsN(e, d, out + i, n);
+  StoreAsN(hn::Add(LoadAsN(d, total + i, n), e), d, total + i, n);
+}
+
+template <typename T>
+const cpu::RowKernels<T>* Table() {
+  static constexpr cpu::RowKernels<T> kTable = {
+      Sum<T>,    Extreme<T, true>, Extreme<T, false>, Squares<T>,  ExpSum<T>,      ExpOnlySum<T>,
+      Scale<T>,  Subtract<T>,      Normalize<T>,      AddRows<T>,  AddRow<T>,      MaxRow<T>,
+      MinRow<T>, SquaresRow<T>,    ExpRow<T>,         ScaleRow<T>, SubtractRow<T>,
+  };
+  return &kTable;
+}
+
+}  // namespace
+
+const cpu::RowKernels<float>* RowKernelsF32() { return Table<float>(); }
+const cpu::RowKernels<double>* RowKernelsF64() { return Table<double>(); }
+
+}  // namespace wick::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace wick {
+HWY_EXPORT(RowKernelsF32);
+HWY_EXPORT(RowKernelsF64);
+}  // namespace wick
+
+namespace wick::cpu {
+
+template <>
+const RowKernels<float>& row_kernels<float>() {
+  return *HWY_DYNAMIC_DISPATCH(RowKernelsF32)();
+}
+template <>
+const RowKernels<double>& row_kernels<double>() {
+  return *HWY_DYNAMIC_DISPATCH(RowKernelsF64)();
+}
+
+}  // namespace wick::cpu
+#endif  // HWY_ONCE

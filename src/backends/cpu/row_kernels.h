@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+namespace wick::cpu {
+
+// Rows longer than this are reduced chunk by chunk and the chunks' results combined in order, in f64: a result never
+// depends on threads or on other rows.
+inline constexpr int64_t kChunk = 4096;
+
+// The inner loops of reductions, norms and softmax, on contiguous elements of the compute type (f32 or f64). Within a
+// chunk, sums run in several vector accumulators that are added up in a fixed order.
+template <typename T>
+struct RowKernels {
+  // Over one row. NaN anywhere makes max and min NaN. `count` is at least 1.
+  T (*sum)(const T* x, int64_t count);
+  T (*max)(const T* x, int64_t count);
+  T (*min)(const T* x, int64_t count);
+  T (*squares)(const T* x, int64_t count, T centre);                       // sum of (x - centre)^2
+  T (*exp_sum)(const T* x, int64_t count, T most, T* out);                 // out = e^(x - most), returns the sum
+  T (*exp_only_sum)(const T* x, int64_t count, T most);                    // the same without out
+  void (*scale)(const T* x, int64_t count, T factor, T* out);              // x * factor
+  void (*subtract)(const T* x, int64_t count, T first, T second, T* out);  // (x - first) - second
+  // (x - centre) * factor * weight + bias; weight and bias may be null.
+  void (*normalize)(const T* x, int64_t count, T centre, T factor, const T* weight, const T* bias, T* out);
+
+  // Over columns: one row at a time into an accumulator of the same length.
+  void (*add_rows)(const T* const rows[4], int64_t count, T* total);  // four at once
+  void (*add_row)(const T* row, int64_t count, T* total);
+  void (*max_row)(const T* row, int64_t count, T* most);
+  void (*min_row)(const T* row, int64_t count, T* least);
+  void (*squares_row)(const T* row, int64_t count, const T* centre, T* total);
+  void (*exp_row)(const T* row, int64_t count, const T* most, T* out, T* total);
+  void (*scale_row)(const T* row, int64_t count, const T* factor, T* out);
+  void (*subtract_row)(const T* row, int64_t count, const T* first, const T* second, T* out);
+};
+
+// The table for this machine's instruction set; T is float or double.
+template <typename T>
+const RowKernels<T>& row_kernels();
+
+}  // namespace wick::cpu

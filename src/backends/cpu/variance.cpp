@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <limits>
+
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/reduce_plan.h"
+#include "backends/cpu/row_kernels.h"
+#include "backends/cpu/scratch.h"
+#include "base/thread_pool.h"
+
+namespace wick::cpu {
+namespace {
+
+constexpr int64_t kPiece = 16384;
+constexpr int64_t kColumns = 512;
+constexpr int64_t kRowBlock = 64;  // rows whose mean, then squares, are taken while they are in the cache
+constexpr int64_t kFew = 8;
+
+// Mean and sum of squared distances from it of `count` elements; two are merged without looking at the elements again.
+struct Moments {
+  double count = 0, mean = 0, squares = 0;
+
+  void merge(const Moments& other) {
+    const double total = count + other.count, delta = other.mean - mean;
+    mean += delta * (other.count / total);
+    squares += other.squares + delta * delta * (count * other.count / total);
+    count = total;
+  }
+  // From squares around a rounded mean.
+  static Moments around(double count, double sum, double centre, double squares) {
+    const double mean = sum / count, off = mean - centre;
+    return {count, mean, squares - count * off * off};
+  }
+};
+
+struct PartialTag;
+
+void finish(const Tensor& out, int64_t at, const Moments& moments, int64_t correction) {
+  const double value = std::max(0.0, moments.squares) / (moments.count - static_cast<double>(correction));
+  const double result = moments.squares != moments.squares ? moments.squares : value;  // NaN stays
+  visit_dtype(out.dtype(),
+              [&](auto zero) { reinterpret_cast<decltype(zero)*>(out.raw())[at] = convert<decltype(zero)>(result); });
+}
+
+template <typename T>
+void variance_rows(const ReducePlan& plan, const Source& source, int64_t correction, const Tensor& out) {
+  const auto& kernels = row_kernels<T>();
+  const int64_t chunks = (plan.count + kChunk - 1) / kChunk;
+  const auto chunk = [&](int64_t base, int64_t c) {
+    alignas(64) T buffer[kChunk];
+    const int64_t begin = c * kChunk, count = std::min(kChunk, plan.count - begin);
+    const T* x = static_cast<const T*>(source.fetch(begin, count, buffer, base));
+    const T sum = kernels.sum(x, count), centre = sum / static_cast<T>(count);
+    return Moments::around(static_cast<double>(count), sum, centre, kernels.squares(x, count, centre));
+  };
+  if (chunks == 1 || plan.outputs >= kFew) {
+    parallel_for(plan.outputs, std::max<int64_t>(1, kPiece / plan.count), [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        const int64_t base = offset_at(plan.kept, o);
+        Moments total = chunk(base, 0);
+        for (int64_t c = 1; c < chunks; ++c) total.merge(chunk(base, c));
+        finish(out, o, total, correction);
+      }
+    });
+    return;
+  }
+  Moments* partials = scratch<Moments, PartialTag>(plan.outputs * chunks);
+  parallel_for(plan.outputs * chunks, kPiece / kChunk, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) partials[i] = chunk(offset_at(plan.kept, i / chunks), i % chunks);
+  });
+  for (int64_t o = 0; o < plan.outputs; ++o) {
+    Moments total = partials[o * chunks];
+    for (int64_t c = 1; c < chunks; ++c) total.merge(partials[o * chunks + c]);
+    finish(out, o, total, correction);
+  }
+}
+
+// Columns [column, column + count) of the rows of one block.
+template <typename T>
+void block_moments(const ReducePlan& plan, const Source& source, int64_t base, int64_t column, int64_t count,
+                   int64_t first, int64_t last, Moments* result) {
+  const auto& kernels = row_kernels<T>();
+  alignas(64) T buffer[kColumns], sum[kColumns], centre[kColumns], squares[kColumns];
+  const auto row = [&](int64_t r) {
+    return static_cast<const T*>(source.fetch(column, count, buffer, base + offset_at(plan.reduced, r)));
+  };
+  std::copy_n(row(first), count, sum);
+  for (int64_t r = first + 1; r < last; ++r) kernels.add_row(row(r), count, sum);
+  for (int64_t i = 0; i < count; ++i) centre[i] = sum[i] / static_cast<T>(last - first);
+  std::fill_n(squares, count, T{0});
+  for (int64_t r = first; r < last; ++r) kernels.squares_row(row(r), count, centre, squares);
+  for (int64_t i = 0; i < count; ++i) {
+    result[i] = Moments::around(static_cast<double>(last - first), sum[i], centre[i], squares[i]);
+  }
+}
+
+template <typename T>
+void variance_columns(const ReducePlan& plan, const Source& source, int64_t correction, const Tensor& out) {
+  const int64_t width = plan.kept.inner_size(), tiles = (width + kColumns - 1) / kColumns;
+  const int64_t tasks = plan.outputs / width * tiles, blocks = (plan.count + kRowBlock - 1) / kRowBlock;
+  LoopNest<1> outer = plan.kept;
+  outer.rank -= 1;
+  const auto block = [&](int64_t task, int64_t b, Moments* result) {
+    const int64_t column = task % tiles * kColumns, count = std::min(kColumns, width - column);
+    block_moments<T>(plan, source, offset_at(outer, task / tiles), column, count, b * kRowBlock,
+                     std::min(plan.count, (b + 1) * kRowBlock), result);
+    return count;
+  };
+  const auto finish_tile = [&](int64_t task, int64_t count, const Moments* totals) {
+    const int64_t at = task / tiles * width + task % tiles * kColumns;
+    for (int64_t i = 0; i < count; ++i) finish(out, at + i, totals[i], correction);
+  };
+  if (tasks >= kFew || blocks == 1) {
+    parallel_for(tasks, std::max<int64_t>(1, kPiece / (plan.count * std::min(width, kColumns))),
+                 [&](int64_t begin, int64_t end) {
+                   Moments totals[kColumns], part[kColumns];
+                   for (int64_t task = begin; task < end; ++task) {
+                     const int64_t count = block(task, 0, totals);
+                     for (int64_t b = 1; b < blocks; ++b) {
+                       block(task, b, part);
+                       for (int64_t i = 0; i < count; ++i) totals[i].merge(part[i]);
+                     }
+                     finish_tile(task, count, totals);
+                   }
+                 });
+    return;
+  }
+  Moments* parts = scratch<Moments, PartialTag>(tasks * blocks * kColumns);
+  parallel_for(tasks * blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) block(i / blocks, i % blocks, parts + i * kColumns);
+  });
+  for (int64_t task = 0; task < tasks; ++task) {
+    Moments* totals = parts + task * blocks * kColumns;
+    const int64_t count = std::min(kColumns, width - task % tiles * kColumns);
+    for (int64_t b = 1; b < blocks; ++b) {
+      for (int64_t i = 0; i < count; ++i) totals[i].merge(totals[b * kColumns + i]);
+    }
+    finish_tile(task, count, totals);
+  }
+}
+
+template <typename T>
+void variance_as(const Tensor& x, int64_t correction, const Tensor& out) {
+  const ReducePlan plan(x, out);
+  if (plan.outputs == 0 || plan.count == 0) return;
+  if (plan.by_columns()) {
+    LoopNest<1> row;
+    row.rank = 1;
+    row.sizes[0] = std::numeric_limits<int64_t>::max();
+    row.strides[0][0] = plan.kept.inner_stride(0);
+    variance_columns<T>(plan, Source(x.raw(), x.dtype(), dtype_of<T>(), row), correction, out);
+  } else {
+    variance_rows<T>(plan, Source(x.raw(), x.dtype(), dtype_of<T>(), plan.reduced), correction, out);
+  }
+}
+
+}  // namespace
+
+void variance(const Tensor& x, int64_t correction, const Tensor& out) {
+  if (x.dtype() == DType::kF64) return variance_as<double>(x, correction, out);
+  variance_as<float>(x, correction, out);
+}
+
+}  // namespace wick::cpu
