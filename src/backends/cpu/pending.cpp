@@ -12,7 +12,6 @@ void sort(const Tensor& x, int dim, bool descending, const Tensor& values, const
 void topk(const Tensor& x, int dim, bool largest, const Tensor& values, const Tensor& indices) {
   reference::topk(x, dim, largest, values, indices);
 }
-void matmul(const Tensor& a, const Tensor& b, const Tensor& out) { reference::matmul(a, b, out); }
 void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const AttentionParams& params,
                const Tensor& out) {
   reference::attention(q, k, v, mask, params, out);
