@@ -12,7 +12,7 @@ struct HmcOptions {
   int64_t draws = 1000;            // draws kept, per chain
   int64_t leapfrog_steps = 16;     // per draw
   double jitter = 0.5;             // each draw takes leapfrog_steps * (1 +- jitter) steps; 0 always takes the same
-  double target_acceptance = 0.8;  // what the tuning of the step size aims at
+  double target_acceptance = 0.8;  // what the tuning of the step size aims at; a short warm-up ends a little above it
   std::optional<double> step;      // where the tuning starts, found by doubling or halving when empty; kept as it is
                                    // when warmup is 0
   uint64_t seed = 0;               // the same seed gives the same samples
