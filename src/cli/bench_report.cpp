@@ -1,5 +1,7 @@
 #include "cli/bench_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,5 +1,7 @@
 #include "cli/self_check.h"
 
+#include <fmt/format.h>
+
 #include <unistd.h>
 
 #include <algorithm>

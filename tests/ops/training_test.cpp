@@ -1,4 +1,5 @@
 // Small models must learn: gradients, ops and optimisers together.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

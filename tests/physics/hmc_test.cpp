@@ -1,5 +1,6 @@
 #include "physics/hmc.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>

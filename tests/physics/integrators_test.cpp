@@ -1,5 +1,6 @@
 #include "physics/integrators.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <numbers>

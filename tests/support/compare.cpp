@@ -1,5 +1,6 @@
 #include "support/compare.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
