@@ -143,7 +143,7 @@ TEST_F(BenchOps, PrintsTheComparison) {
 
 TEST_F(BenchOps, SaysWhatDoesNotMatchOrFails) {
   add_program("op/wick/a/threads:1\\n", "not JSON");
-  EXPECT_TRUE(contains(bench({"--filter", "nothing"}).errors, "no benchmark of Wick's matches"));
+  EXPECT_TRUE(contains(bench({"--filter", "nothing"}).errors, "no case of Wick's that matches --filter 'nothing'"));
   EXPECT_TRUE(contains(bench({"--filter", "("}).errors, "not a regular expression"));
   const auto result = bench({});
   EXPECT_EQ(result.exit_code, 1);
