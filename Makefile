@@ -18,7 +18,7 @@ build     = @echo "build      build/$(1) ($(JOBS) jobs)" && cmake --build --pres
 ctest     = @ctest --preset $(1) -j $(JOBS) --progress
 
 .DEFAULT_GOAL := help
-.PHONY: help run test dev clang asan tsan cuda bench format lint clean
+.PHONY: help run test dev clang asan tsan cuda wasm bench format lint clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +64,12 @@ cuda:  ## build with the CUDA backend; run every test
 	$(call configure,cuda)
 	$(call build,cuda)
 	$(call ctest,cuda)
+
+wasm:  ## build the library for WebAssembly; run its tests under Node.js
+	$(install_deps) core test wasm
+	$(call configure,wasm)
+	$(call build,wasm)
+	$(call ctest,wasm)
 
 bench:  ## build the benchmarks and compare with OpenBLAS, oneDNN and the machine's limits
 	$(install_deps) core bench

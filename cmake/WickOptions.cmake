@@ -33,6 +33,11 @@ if(WICK_SANITIZE)
   target_link_options(wick_options INTERFACE -fsanitize=${WICK_SANITIZE})
 endif()
 
+if(EMSCRIPTEN)
+  include(WickWasm)
+  return()
+endif()
+
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(simdjson REQUIRED)

@@ -1,16 +1,11 @@
 #include "base/json.h"
 
-#include <simdjson.h>
-
 #include <cmath>
-#include <unordered_set>
 
 #include "base/mapped_file.h"
 
 namespace wick {
 namespace {
-
-constexpr size_t kMaxDepth = 256;
 
 std::string_view kind_of(const Json& json) {
   if (json.is_null()) return "null";
@@ -21,62 +16,6 @@ std::string_view kind_of(const Json& json) {
 }
 
 }  // namespace
-
-// Copies simdjson's view of the document into Json values.
-class JsonBuilder {
- public:
-  explicit JsonBuilder(std::string_view source) : source_(source) {}
-
-  Json build(simdjson::dom::element element, const std::string& path) {
-    using simdjson::dom::element_type;
-    Json json;
-    json.place_ = path.empty() ? source_ : cat(source_, ": '", path, "'");
-    switch (element.type()) {
-      case element_type::NULL_VALUE: break;
-      case element_type::BOOL: json.value_ = element.get_bool().value_unsafe(); break;
-      case element_type::INT64: json.value_ = element.get_int64().value_unsafe(); break;
-      case element_type::UINT64: json.value_ = element.get_uint64().value_unsafe(); break;
-      case element_type::DOUBLE: json.value_ = element.get_double().value_unsafe(); break;
-      case element_type::STRING: json.value_ = std::string(element.get_string().value_unsafe()); break;
-      case element_type::ARRAY: {
-        Json::Array items;
-        const simdjson::dom::array array = element.get_array().value_unsafe();
-        for (const auto item : array) {
-          items.push_back(build(item, cat(path, "[", items.size(), "]")));
-        }
-        json.value_ = std::move(items);
-        break;
-      }
-      case element_type::OBJECT: {
-        Json::Object members;
-        std::unordered_set<std::string_view> names;
-        const simdjson::dom::object object = element.get_object().value_unsafe();
-        for (const auto& [name, value] : object) {
-          if (!names.insert(name).second) {
-            throw Error(ErrorCode::kBadFile, cat(json.place_, ": the name '", name, "' is given twice"));
-          }
-          members.emplace_back(std::string(name),
-                               build(value, path.empty() ? std::string(name) : cat(path, ".", name)));
-        }
-        json.value_ = std::move(members);
-        break;
-      }
-    }
-    return json;
-  }
-
- private:
-  std::string source_;
-};
-
-Json Json::parse(std::string_view text, std::string_view source) {
-  simdjson::dom::parser parser;
-  simdjson::dom::element root;
-  auto problem = parser.allocate(std::max<size_t>(text.size(), 64), kMaxDepth);
-  if (!problem) problem = parser.parse(text.data(), text.size()).get(root);
-  if (problem) throw Error(ErrorCode::kBadFile, cat(source, ": not valid JSON: ", simdjson::error_message(problem)));
-  return JsonBuilder(source).build(root, "");
-}
 
 Json Json::load(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);

@@ -18,8 +18,10 @@ int bench_ops(const BenchOptions& options, bool json) {
   const BenchReport report = {WICK_VERSION, machine.cpu, machine.cpus_allowed, machine_limits(measurements),
                               pair_measurements(measurements)};
   if (report.rows.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, cat("no benchmark of Wick's matches --filter '", options.filter, "'",
-                                                 options.threads ? cat(" with ", *options.threads, " threads") : ""));
+    const std::string with_filter = options.filter.empty() ? "" : cat(" that matches --filter '", options.filter, "'");
+    const std::string with_threads = options.threads ? cat(" with ", *options.threads, " threads") : "";
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("the benchmark programs have no case of Wick's", with_filter, with_threads));
   }
   std::cout << (json ? to_json(report).dump(2) + "\n" : to_text(report, Terminal::of_stdout()));
   return 0;

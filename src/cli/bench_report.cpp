@@ -9,12 +9,28 @@
 namespace wick {
 namespace {
 
-// What Wick wants to reach, by what it is compared with.
-std::optional<double> goal_for(const std::string& peer) {
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string_view first_word(std::string_view what) { return what.substr(0, what.find('_')); }
+
+// The stream that moves memory as the op does, unless its label names another.
+std::string stream_for(std::string_view what) {
+  if (is_one_of(first_word(what), {"sum", "mean", "max", "min", "var", "argmax", "argmin"})) return "stream/read";
+  if (is_one_of(what, {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge"})) {
+    return "stream/triad";
+  }
+  return "stream/copy";
+}
+
+// What Wick wants to reach, by what it is compared with. Ops that search or jump about in memory have no goal.
+std::optional<double> goal_for(const std::string& peer, std::string_view what) {
   if (peer == "openblas") return 0.95;
   if (peer == "onednn") return 0.7;
   if (peer == "composed") return 1.0;
-  if (peer.starts_with("stream/")) return 0.85;
+  const bool jumps = is_one_of(first_word(what), {"sort", "topk", "index", "gather", "scatter"});
+  if (peer.starts_with("stream/") && !jumps) return 0.85;
   return std::nullopt;
 }
 
@@ -27,22 +43,22 @@ double amount(const Measurement& measurement, BenchUnit unit) {
   return 0;
 }
 
-void compare(BenchRow& row, const std::string& peer, double peer_value) {
+void compare(BenchRow& row, std::string_view what, const std::string& peer, double peer_value) {
   if (peer_value <= 0 || row.value <= 0) return;
   row.peer = peer;
   row.peer_value = peer_value;
   row.ratio = row.unit == BenchUnit::kMilliseconds ? peer_value / row.value : row.value / peer_value;
-  row.goal = goal_for(peer);
+  row.goal = goal_for(peer, what);
 }
 
-// The limit of that kind a case is held against: the one its label names, else the fastest with as many threads.
+// The limit of that kind a case is held against: the wanted one, else the fastest with as many threads.
 const Measurement* find_limit(const std::vector<Measurement>& measurements, std::string_view kind, int threads,
-                              const std::string& label) {
+                              const std::string& wanted) {
   const Measurement* best = nullptr;
   for (const Measurement& limit : measurements) {
     const BenchmarkName name(limit.name);
     if (!name.is_limit() || name.what != kind || name.threads != threads) continue;
-    if (cat(name.what, "/", name.who) == label) return &limit;
+    if (cat(name.what, "/", name.who) == wanted) return &limit;
     if (!best || limit.bytes + limit.flops > best->bytes + best->flops) best = &limit;
   }
   return best;
@@ -89,16 +105,17 @@ std::vector<BenchRow> pair_measurements(const std::vector<Measurement>& measurem
         paired.unit = BenchUnit::kGigabytes;
       }
       paired.value = amount(own, paired.unit);
-      compare(paired, BenchmarkName(peer->name).who, amount(*peer, paired.unit));
+      compare(paired, name.what, BenchmarkName(peer->name).who, amount(*peer, paired.unit));
       rows.push_back(paired);
     }
     if (!peers.empty()) continue;
     row.unit = own.bytes > 0 ? BenchUnit::kGigabytes : own.flops > 0 ? BenchUnit::kGigaflops : BenchUnit::kMilliseconds;
     row.value = amount(own, row.unit);
     if (row.unit != BenchUnit::kMilliseconds) {
+      const std::string wanted = own.limit.starts_with("stream/") ? own.limit : stream_for(name.what);
       const char* kind = row.unit == BenchUnit::kGigabytes ? "stream" : "limits";
-      if (const Measurement* limit = find_limit(measurements, kind, name.threads, own.limit)) {
-        compare(row, cat(kind, "/", BenchmarkName(limit->name).who), amount(*limit, row.unit));
+      if (const Measurement* limit = find_limit(measurements, kind, name.threads, wanted)) {
+        compare(row, name.what, cat(kind, "/", BenchmarkName(limit->name).who), amount(*limit, row.unit));
       }
     }
     rows.push_back(row);

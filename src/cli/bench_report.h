@@ -47,7 +47,8 @@ struct BenchRow {
 };
 
 // Pairs Wick's cases with their peers, or else with the machine's limits at the same number of threads: memory
-// bandwidth for cases that count bytes, multiply-add peak for those that count operations.
+// bandwidth for cases that count bytes (of the stream that moves memory alike: read, copy or triad), multiply-add peak
+// for those that count operations.
 std::vector<BenchRow> pair_measurements(const std::vector<Measurement>& measurements);
 
 // Limits of the machine, fastest of each kind and number of threads.

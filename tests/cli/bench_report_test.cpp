@@ -26,13 +26,19 @@ constexpr const char* kOutput = R"({
      "real_time": 99.0, "time_unit": "ms", "flops": 1},
     {"name": "softmax/wick/64MiB/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
      "bytes_per_second": 18e9},
-    {"name": "sum/wick/64MiB/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
+    {"name": "sum_all/wick/64MiB/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
+     "bytes_per_second": 19e9},
+    {"name": "exp/wick/64MiB/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
      "bytes_per_second": 19e9, "label": "stream/read"},
+    {"name": "add/wick/64MiB/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
+     "bytes_per_second": 19e9},
+    {"name": "sort/wick/1000/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
+     "bytes_per_second": 1e9},
     {"name": "softmax/wick/64MiB/threads:2", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
      "bytes_per_second": 18e9},
-    {"name": "stream/read/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
+    {"name": "stream/read/64MiB/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
      "bytes_per_second": 19e9},
-    {"name": "stream/copy/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
+    {"name": "stream/copy/64MiB/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms",
      "bytes_per_second": 20e9},
     {"name": "limits/fma/threads:1", "run_type": "iteration", "real_time": 10, "time_unit": "ms", "flops": 200e9},
     {"name": "attention/wick/1k/threads:1", "run_type": "iteration", "real_time": 5, "time_unit": "us"},
@@ -76,8 +82,12 @@ TEST(BenchReport, TakesMediansAndPairsWithThePeer) {
 TEST(BenchReport, HoldsBytesAgainstTheStreamWithAsManyThreads) {
   EXPECT_EQ(row("softmax/64MiB/threads:1").peer, "stream/copy");
   EXPECT_DOUBLE_EQ(row("softmax/64MiB/threads:1").ratio, 0.9);
-  EXPECT_EQ(row("softmax/64MiB/threads:2").peer, "");         // nothing measured with two threads
-  EXPECT_EQ(row("sum/64MiB/threads:1").peer, "stream/read");  // its label names the limit
+  EXPECT_EQ(row("softmax/64MiB/threads:2").peer, "");             // nothing measured with two threads
+  EXPECT_EQ(row("sum_all/64MiB/threads:1").peer, "stream/read");  // reductions only read
+  EXPECT_EQ(row("exp/64MiB/threads:1").peer, "stream/read");      // its label says so
+  EXPECT_EQ(row("add/64MiB/threads:1").peer, "stream/copy");      // no triad was measured: the fastest
+  EXPECT_EQ(row("softmax/64MiB/threads:1").goal, 0.85);
+  EXPECT_EQ(row("sort/1000/threads:1").goal, std::nullopt);
 }
 
 TEST(BenchReport, FallsBackToThePeakAndToTimes) {
