@@ -56,9 +56,16 @@ void StoreCanvas(const ConvImage<T>& canvas, const T* plane, const Tensor& out, 
       continue;
     }
     T* row = row_memory.get<T>(canvas.width);
+    const hn::ScalableTag<T> d;
+    const int64_t lanes = hn::Lanes(d);
+    int64_t done = 0;
+    for (; phases == 2 && 2 * (done + lanes) <= canvas.width; done += lanes) {
+      hn::StoreInterleaved2(hn::LoadU(d, plane + done), hn::LoadU(d, plane + canvas.phase_stride + done), d,
+                            row + 2 * done);
+    }
     for (int64_t phase = 0; phase < phases; ++phase) {
-      const T* from = plane + phase * canvas.phase_stride;
-      for (int64_t w = phase; w < canvas.width; w += phases) row[w] = *from++;
+      const T* from = plane + phase * canvas.phase_stride + done;
+      for (int64_t w = done * phases + phase; w < canvas.width; w += phases) row[w] = *from++;
     }
     StoreRow(row, canvas.width, out, at);
   }

@@ -53,9 +53,21 @@ void StageRow(const From* from, int64_t step, int64_t width, int64_t phases, int
       return;
     }
   }
+  int64_t done = 0;  // whole groups of phases already copied
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<T, float> && !std::is_same_v<From, double>) {
+    const hn::ScalableTag<float> d;
+    const int64_t lanes = hn::Lanes(d);
+    for (; step == 1 && phases == 2 && 2 * (done + lanes) <= width; done += lanes) {
+      const auto low = LoadAs(d, from + 2 * done), high = LoadAs(d, from + 2 * done + lanes);
+      hn::StoreU(hn::ConcatEven(d, high, low), d, to + done);
+      hn::StoreU(hn::ConcatOdd(d, high, low), d, to + phase_stride + done);
+    }
+  }
+#endif
   for (int64_t phase = 0; phase < std::min(phases, width); ++phase) {
     T* HWY_RESTRICT row = to + phase * phase_stride;
-    for (int64_t i = phase, n = 0; i < width; i += phases, ++n) row[n] = convert<T>(from[i * step]);
+    for (int64_t n = done, i = done * phases + phase; i < width; i += phases, ++n) row[n] = convert<T>(from[i * step]);
   }
 }
 

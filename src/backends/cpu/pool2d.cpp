@@ -110,21 +110,21 @@ void AvgPoolAs(const Tensor& x, const Pool2dParams& params, const Tensor& out) {
 template <typename T>
 void MaxPoolAs(const Tensor& x, const Pool2dParams& params, const Tensor& out, const Tensor& indices) {
   using Tap = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
-  thread_local cpu::Scratch image_memory, start_memory;
+  thread_local cpu::Scratch image_memory, start_memory, offset_memory;
   const ConvGeometry g = PoolGeometry(params, out.dim(2), out.dim(3));
   const ConvImage<T> image = StageImage<T>(x, params.stride_w, image_memory);
   const int64_t* starts = ColumnStarts(image, g, start_memory);
   auto* places = reinterpret_cast<int64_t*>(indices.raw());
+  auto* offsets = offset_memory.get<int64_t>(g.taps());
+  for (int64_t tap = 0; tap < g.taps(); ++tap) offsets[tap] = tap / g.kernel_w * image.width + tap % g.kernel_w;
   ForEachOutputRow(g, out.dim(0) * out.dim(1), [&](int64_t plane, int64_t oh) {
     thread_local cpu::Scratch row_memory, tap_memory;
     Tap* taps = tap_memory.get<Tap>(g.out_w + hn::Lanes(hn::ScalableTag<T>()));
     const T* window = image.plane(plane / x.dim(1), plane % x.dim(1)) + oh * params.stride_h * image.row_stride;
     const int64_t at = (plane * g.out_h + oh) * g.out_w;
     WriteRow<T>(out, at, g.out_w, row_memory, [&](T* to) { MaxRow(image, g, starts, window, to, taps); });
-    for (int64_t ow = 0; ow < g.out_w; ++ow) {
-      const int64_t kh = taps[ow] / g.kernel_w, kw = taps[ow] % g.kernel_w;
-      places[at + ow] = (oh * params.stride_h + kh) * image.width + ow * params.stride_w + kw;
-    }
+    const int64_t start = oh * params.stride_h * image.width;
+    for (int64_t ow = 0; ow < g.out_w; ++ow) places[at + ow] = start + ow * params.stride_w + offsets[taps[ow]];
   });
 }
 
