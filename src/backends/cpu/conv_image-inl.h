@@ -53,26 +53,30 @@ void StageRow(const From* from, int64_t step, int64_t width, int64_t phases, int
       return;
     }
   }
+  int64_t done = 0;  // whole groups of phases already copied
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<T, float> && !std::is_same_v<From, double>) {
+    const hn::ScalableTag<float> d;
+    const int64_t lanes = hn::Lanes(d);
+    for (; step == 1 && phases == 2 && 2 * (done + lanes) <= width; done += lanes) {
+      const auto low = LoadAs(d, from + 2 * done), high = LoadAs(d, from + 2 * done + lanes);
+      hn::StoreU(hn::ConcatEven(d, high, low), d, to + done);
+      hn::StoreU(hn::ConcatOdd(d, high, low), d, to + phase_stride + done);
+    }
+  }
+#endif
   for (int64_t phase = 0; phase < std::min(phases, width); ++phase) {
     T* HWY_RESTRICT row = to + phase * phase_stride;
-    for (int64_t i = phase, n = 0; i < width; i += phases, ++n) row[n] = convert<T>(from[i * step]);
+    for (int64_t n = done, i = done * phases + phase; i < width; i += phases, ++n) row[n] = convert<T>(from[i * step]);
   }
 }
 
-// x as T, in place when its rows already lie as wanted, else copied to `scratch`, which must outlive the image.
+// x [batch, channels, height, width] copied as T to `scratch`, which must outlive the image.
 template <typename T>
-ConvImage<T> StageImage(const Tensor& x, int64_t phases, cpu::Scratch& scratch) {
+ConvImage<T> CopyImage(const Tensor& x, int64_t phases, cpu::Scratch& scratch) {
   ConvImage<T> image;
   image.height = x.dim(2);
   image.width = x.dim(3);
-  const Strides& strides = x.strides();
-  if (x.dtype() == dtype_of<T>() && phases == 1 && (strides[3] == 1 || x.dim(3) <= 1)) {
-    image.data = reinterpret_cast<const T*>(x.raw());
-    image.batch_stride = strides[0];
-    image.channel_stride = strides[1];
-    image.row_stride = strides[2];
-    return image;
-  }
   phases = std::min(phases, std::max<int64_t>(1, x.dim(3)));
   image.phase_stride = ceil_div(x.dim(3), phases);
   image.row_stride = phases * image.phase_stride;
@@ -80,10 +84,10 @@ ConvImage<T> StageImage(const Tensor& x, int64_t phases, cpu::Scratch& scratch) 
   image.batch_stride = image.channel_stride * x.dim(1);
   T* to = scratch.get<T>(image.batch_stride * x.dim(0));
   image.data = to;
+  const Strides& strides = x.strides();
   const int64_t rows = x.dim(0) * x.dim(1) * x.dim(2);
   VisitFloat(x.dtype(), [&](auto zero) {
-    using From = decltype(zero);
-    const auto* from = reinterpret_cast<const From*>(x.raw());
+    const auto* from = reinterpret_cast<const decltype(zero)*>(x.raw());
     parallel_for(rows, ceil_div(16384, x.dim(3) + 1), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const int64_t h = r % x.dim(2), c = r / x.dim(2) % x.dim(1), b = r / x.dim(2) / x.dim(1);
@@ -95,6 +99,16 @@ ConvImage<T> StageImage(const Tensor& x, int64_t phases, cpu::Scratch& scratch) 
   return image;
 }
 
+// As CopyImage, but in place when x's rows already lie as wanted.
+template <typename T>
+ConvImage<T> StageImage(const Tensor& x, int64_t phases, cpu::Scratch& scratch) {
+  const Strides& strides = x.strides();
+  if (x.dtype() != dtype_of<T>() || phases > 1 || (strides[3] != 1 && x.dim(3) > 1)) {
+    return CopyImage<T>(x, phases, scratch);
+  }
+  return {reinterpret_cast<const T*>(x.raw()), x.dim(2), x.dim(3), strides[0], strides[1], strides[2], 0};
+}
+
 // A tensor as contiguous T, in place when it is already.
 template <typename T>
 const T* StageContiguous(const Tensor& x, cpu::Scratch& scratch) {
@@ -102,7 +116,7 @@ const T* StageContiguous(const Tensor& x, cpu::Scratch& scratch) {
   if (x.dtype() == dtype_of<T>() && x.is_contiguous()) return reinterpret_cast<const T*>(x.raw());
   Layout layout = x.layout();
   while (layout.shape.rank() < 4) layout = layout.unsqueeze(0);
-  return StageImage<T>(x.with_layout(layout), 1, scratch).data;
+  return CopyImage<T>(x.with_layout(layout), 1, scratch).data;
 }
 
 template <typename T, typename To>

@@ -27,26 +27,6 @@ void log_softmax(const Tensor& x, int dim, const Tensor& out) { reference::log_s
 void rope(const Tensor& x, const Tensor& cos, const Tensor& sin, bool interleaved, const Tensor& out) {
   reference::rope(x, cos, sin, interleaved, out);
 }
-void conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
-                      const Tensor& out) {
-  reference::conv_transpose2d(x, weight, bias, params, out);
-}
-void conv2d_weight_grad(const Tensor& x, const Tensor& grad, const Conv2dParams& params, const Tensor& out) {
-  reference::conv2d_weight_grad(x, grad, params, out);
-}
-void avg_pool2d(const Tensor& x, const Pool2dParams& params, const Tensor& out) {
-  reference::avg_pool2d(x, params, out);
-}
-void avg_pool2d_grad(const Tensor& grad, const Pool2dParams& params, const Tensor& out) {
-  reference::avg_pool2d_grad(grad, params, out);
-}
-void max_pool2d(const Tensor& x, const Pool2dParams& params, const Tensor& out, const Tensor& indices) {
-  reference::max_pool2d(x, params, out, indices);
-}
-void resample2d(const Tensor& x, const Tensor& rows_index, const Tensor& rows_weight, const Tensor& cols_index,
-                const Tensor& cols_weight, const Tensor& out) {
-  reference::resample2d(x, rows_index, rows_weight, cols_index, cols_weight, out);
-}
 void gather(const Tensor& x, int dim, const Tensor& index, const Tensor& out) { reference::gather(x, dim, index, out); }
 void scatter(const Tensor& out, int dim, const Tensor& index, const Tensor& src) {
   reference::scatter(out, dim, index, src);
