@@ -44,6 +44,12 @@ T Sum(const T* x, int64_t count) {
 }
 
 template <typename T>
+T Distances(const T* x, int64_t count, T centre) {
+  return SumOver<T>(count, [x, centre](auto d, int64_t i, int64_t n)
+                               HWY_ATTR { return hn::Sub(At(d, x, i, n), hn::Set(d, centre)); });
+}
+
+template <typename T>
 T Squares(const T* x, int64_t count, T centre) {
   return SumOver<T>(count, [x, centre](auto d, int64_t i, int64_t n) HWY_ATTR {
     const auto distance = hn::Sub(At(d, x, i, n), hn::Set(d, centre));
@@ -113,16 +119,16 @@ void Subtract(const T* HWY_RESTRICT x, int64_t count, T first, T second, T* HWY_
   for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - first) - second;
 }
 template <typename T>
-void Normalize(const T* HWY_RESTRICT x, int64_t count, T centre, T factor, const T* HWY_RESTRICT weight,
+void Normalize(const T* HWY_RESTRICT x, int64_t count, T first, T second, T factor, const T* HWY_RESTRICT weight,
                const T* HWY_RESTRICT bias, T* HWY_RESTRICT out) {
   if (weight && bias) {
-    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor * weight[i] + bias[i];
+    for (int64_t i = 0; i < count; ++i) out[i] = ((x[i] - first) - second) * factor * weight[i] + bias[i];
   } else if (weight) {
-    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor * weight[i];
+    for (int64_t i = 0; i < count; ++i) out[i] = ((x[i] - first) - second) * factor * weight[i];
   } else if (bias) {
-    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor + bias[i];
+    for (int64_t i = 0; i < count; ++i) out[i] = ((x[i] - first) - second) * factor + bias[i];
   } else {
-    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor;
+    for (int64_t i = 0; i < count; ++i) out[i] = ((x[i] - first) - second) * factor;
   }
 }
 template <typename T>
@@ -176,9 +182,9 @@ void ExpRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT most
 template <typename T>
 const cpu::RowKernels<T>* Table() {
   static constexpr cpu::RowKernels<T> kTable = {
-      Sum<T>,    Extreme<T, true>, Extreme<T, false>, Squares<T>,  ExpSum<T>,      ExpOnlySum<T>,
-      Scale<T>,  Subtract<T>,      Normalize<T>,      AddRows<T>,  AddRow<T>,      MaxRow<T>,
-      MinRow<T>, SquaresRow<T>,    ExpRow<T>,         ScaleRow<T>, SubtractRow<T>,
+      Sum<T>,        Extreme<T, true>, Extreme<T, false>, Distances<T>, Squares<T>,  ExpSum<T>,
+      ExpOnlySum<T>, Scale<T>,         Subtract<T>,       Normalize<T>, AddRows<T>,  AddRow<T>,
+      MaxRow<T>,     MinRow<T>,        SquaresRow<T>,     ExpRow<T>,    ScaleRow<T>, SubtractRow<T>,
   };
   return &kTable;
 }
