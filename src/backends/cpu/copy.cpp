@@ -36,6 +36,7 @@ void copy_bytes(const std::byte* from, std::byte* to, int64_t bytes) {
   parallel_for(bytes, kPiece * 8, [&](int64_t begin, int64_t end) {
     if (streams) {
       stream_bytes(from + begin, to + begin, end - begin);
+      end_stream();
     } else {
       std::memcpy(to + begin, from + begin, end - begin);
     }

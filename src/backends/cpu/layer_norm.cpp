@@ -3,7 +3,7 @@
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/lines.h"
-#include "backends/cpu/row_kernels.h"
+#include "backends/cpu/moments.h"
 #include "base/thread_pool.h"
 
 namespace wick::cpu {
@@ -22,12 +22,16 @@ const T* vector_of(const Tensor& vector) {
   return static_cast<const T*>(Source(vector, dtype_of<T>()).fetch(0, vector.numel(), scratch<T, Tag>(vector.numel())));
 }
 
-// Adds up a kernel's results over the chunks of a row.
-template <typename Chunk>
-double over_chunks(int64_t size, const Chunk& chunk) {
-  double total = 0;
-  for (int64_t i = 0; i < size; i += kChunk) total += static_cast<double>(chunk(i, std::min(kChunk, size - i)));
-  return total;
+// Around 0, for the norm without centring.
+template <typename T>
+RowMoments<T> row_squares(const RowKernels<T>& kernels, const T* x, int64_t size) {
+  RowMoments<T> result{static_cast<double>(size)};
+  for (int64_t i = 0; i < size; i += kChunk) {
+    T distance, square;
+    kernels.moments(x + i, std::min(kChunk, size - i), T{0}, &distance, &square);
+    result.squares += static_cast<double>(square);
+  }
+  return result;
 }
 
 // (x - mean) / sqrt(var + eps) row by row; without centring, the mean is taken as 0.
@@ -40,32 +44,24 @@ void norm_rows(const Tensor& x, const Tensor& weight, const Tensor& bias, float 
   const T* scale = vector_of<T, WeightTag>(weight);
   const T* shift = vector_of<T, BiasTag>(bias);
   const int64_t size = lines.size;
-  const auto count = static_cast<double>(size);
   parallel_for(lines.count(), std::max<int64_t>(1, kPiece / size), [&](int64_t begin, int64_t end) {
     T* buffer = scratch<T, RowTag>(size);
     alignas(64) T made[kChunk];
     for (int64_t line = begin; line < end; ++line) {
       const T* row = static_cast<const T*>(source.fetch(0, size, buffer, lines.offset(line)));
-      // The mean is centre + rest: rounded, and what rounding left.
-      T centre = 0;
-      double rest = 0;
-      if (centred) {
-        centre =
-            static_cast<T>(over_chunks(size, [&](int64_t i, int64_t n) { return kernels.sum(row + i, n); }) / count);
-        rest = over_chunks(size, [&](int64_t i, int64_t n) { return kernels.distances(row + i, n, centre); }) / count;
-      }
-      const double squares =
-          over_chunks(size, [&](int64_t i, int64_t n) { return kernels.squares(row + i, n, centre); });
-      const double variance = squares / count - rest * rest;
+      const T* next = row == buffer || line + 1 == end ? row : row + (lines.offset(line + 1) - lines.offset(line));
+      const RowMoments<T> moments = centred ? row_moments(kernels, row, size) : row_squares(kernels, row, size);
+      const double variance = moments.squares / moments.count;
       const T factor = static_cast<T>(1 / std::sqrt(variance + static_cast<double>(eps)));
       for (int64_t i = 0; i < size; i += kChunk) {
         const int64_t n = std::min(kChunk, size - i), at = line * size + i;
         T* to = static_cast<T*>(sink.place(at, made));
-        kernels.normalize(row + i, n, centre, static_cast<T>(rest), factor, scale ? scale + i : nullptr,
-                          shift ? shift + i : nullptr, to);
+        kernels.normalize(row + i, n, moments.centre, static_cast<T>(moments.rest), factor, scale ? scale + i : nullptr,
+                          shift ? shift + i : nullptr, to, sink.streams(to), next + i);
         sink.flush(to, at, n);
       }
     }
+    if (sink.large) end_stream();
   });
 }
 

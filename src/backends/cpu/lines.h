@@ -42,30 +42,27 @@ struct Lines {
   }
 };
 
-// Writes `count` elements of the compute type to out[at...], converting or streaming as asked.
+// Where a kernel's rows of results go: straight to out, or through a buffer when out has another dtype.
 struct Sink {
   Sink(const Tensor& out, DType compute)
       : data(out.raw()),
         size(size_of(out.dtype())),
         convert(converter(compute, out.dtype())),
         in_place(out.dtype() == compute),
-        streams(in_place && out.numel() * size >= kStreamBytes) {}
+        large(in_place && out.numel() * size >= kStreamBytes) {}
 
-  // Where a run of results may be made: out itself if nothing stands between, else `buffer`.
-  void* place(int64_t at, void* buffer) const { return in_place && !streams ? data + at * size : buffer; }
+  void* place(int64_t at, void* buffer) const { return in_place ? data + at * size : buffer; }
+  // Whether results at `to` should be written past the caches; end_stream() must follow.
+  bool streams(const void* to) const { return large && reinterpret_cast<uintptr_t>(to) % 64 == 0; }
   // Brings what was made at place() to out.
   void flush(const void* made, int64_t at, int64_t count) const {
-    if (streams) {
-      stream_bytes(made, data + at * size, count * size);
-    } else if (!in_place) {
-      convert(static_cast<const std::byte*>(made), 1, data + at * size, 1, count);
-    }
+    if (!in_place) convert(static_cast<const std::byte*>(made), 1, data + at * size, 1, count);
   }
 
   std::byte* data;
   int64_t size;
   ConvertFn convert;
-  bool in_place, streams;
+  bool in_place, large;
 };
 
 }  // namespace wick::cpu

@@ -11,7 +11,7 @@ namespace wick::cpu {
 namespace {
 
 constexpr int64_t kPiece = 16384;   // elements a thread takes at a time, about
-constexpr int64_t kColumns = 512;   // outputs that are worked on together when reducing by columns
+constexpr int64_t kColumns = 2048;  // outputs that are worked on together when reducing by columns
 constexpr int64_t kRowBlock = 128;  // rows added up in the compute type before they go to the total
 constexpr int64_t kFew = 8;         // with fewer independent tasks than this, one task is split among threads
 
@@ -63,14 +63,15 @@ struct Reducer {
     if (sums()) return rows.sum(x, count);
     return op == ReduceOp::kMax ? rows.max(x, count) : rows.min(x, count);
   }
-  Total combine(Total total, Total value) const {
-    if (sums()) {
-      if constexpr (std::is_integral_v<T>) {
-        return static_cast<T>(static_cast<uint64_t>(total) + static_cast<uint64_t>(value));
-      } else {
-        return total + value;
-      }
+  static Total add(Total total, Total value) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<uint64_t>(total) + static_cast<uint64_t>(value));
+    } else {
+      return total + value;
     }
+  }
+  Total combine(Total total, Total value) const {
+    if (sums()) return add(total, value);
     if (total != total) return total;
     const bool wins = op == ReduceOp::kMax ? value > total : value < total;
     return wins || value != value ? value : total;
@@ -119,6 +120,35 @@ void reduce_rows(const Reducer<T>& reducer, const ReducePlan& plan, const Source
     for (int64_t c = 1; c < chunks; ++c) total = reducer.combine(total, partials[o * chunks + c]);
     reducer.finish(out, o, total, plan.count);
   }
+}
+
+// Rows of a few elements each, where the work around a row would cost more than the row: a plain loop over rows whose
+// sums overlap. True when it applied.
+template <typename T>
+bool reduce_short_rows(const Reducer<T>& reducer, const ReducePlan& plan, const Tensor& x, const Tensor& out) {
+  using Total = typename Reducer<T>::Total;
+  const bool plain =
+      plan.kept.rank == 1 && plan.reduced.rank <= 1 && x.dtype() == dtype_of<T>() && out.dtype() == dtype_of<T>();
+  if (!plain || plan.count > 32) return false;
+  const T* from = reinterpret_cast<const T*>(x.raw());
+  T* to = reinterpret_cast<T*>(out.raw());
+  const int64_t step = plan.reduced.rank ? plan.reduced.inner_stride(0) : 0, apart = plan.kept.inner_stride(0);
+  const int64_t size = plan.count;
+  const bool mean = reducer.op == ReduceOp::kMean;
+  parallel_for(plan.outputs, std::max<int64_t>(1, kPiece / size), [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* row = from + o * apart;
+      Total total = static_cast<Total>(row[0]);
+      if (reducer.sums()) {
+        for (int64_t i = 1; i < size; ++i) total = reducer.add(total, static_cast<Total>(row[i * step]));
+        if (mean) total = static_cast<Total>(static_cast<double>(total) / static_cast<double>(size));
+      } else {
+        for (int64_t i = 1; i < size; ++i) total = reducer.combine(total, static_cast<Total>(row[i * step]));
+      }
+      to[o] = static_cast<T>(total);
+    }
+  });
+  return true;
 }
 
 // x as rows of `width` neighbouring outputs. Where rows follow one another without a gap and are short, several are
@@ -266,7 +296,7 @@ void reduce_as(ReduceOp op, const Tensor& x, const Tensor& out) {
     row.sizes[0] = std::numeric_limits<int64_t>::max();
     row.strides[0][0] = plan.kept.inner_stride(0);
     reduce_columns(reducer, plan, Source(x.raw(), x.dtype(), dtype_of<T>(), row), out);
-  } else {
+  } else if (!reduce_short_rows(reducer, plan, x, out)) {
     reduce_rows(reducer, plan, Source(x.raw(), x.dtype(), dtype_of<T>(), plan.reduced), out);
   }
 }

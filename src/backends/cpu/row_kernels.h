@@ -16,14 +16,16 @@ struct RowKernels {
   T (*sum)(const T* x, int64_t count);
   T (*max)(const T* x, int64_t count);
   T (*min)(const T* x, int64_t count);
-  T (*distances)(const T* x, int64_t count, T centre);                     // sum of x - centre
-  T (*squares)(const T* x, int64_t count, T centre);                       // sum of (x - centre)^2
-  T (*exp_sum)(const T* x, int64_t count, T most, T* out);                 // out = e^(x - most), returns the sum
-  T (*exp_only_sum)(const T* x, int64_t count, T most);                    // the same without out
-  void (*scale)(const T* x, int64_t count, T factor, T* out);              // x * factor
-  void (*subtract)(const T* x, int64_t count, T first, T second, T* out);  // (x - first) - second
+  // Sums of x - centre and of (x - centre)^2, in one pass.
+  void (*moments)(const T* x, int64_t count, T centre, T* distances, T* squares);
+  // With `streams`, aligned results are written past the caches. `next` is fetched into them for the next call (or x).
+  T (*exp_sum)(const T* x, int64_t count, T most, T* out, const T* next);    // out = e^(x - most), returns the sum
+  T (*exp_only_sum)(const T* x, int64_t count, T most);                      // the same without out
+  void (*scale)(const T* x, int64_t count, T factor, T* out, bool streams);  // x * factor
+  void (*subtract)(const T* x, int64_t count, T first, T second, T* out, bool streams);  // (x - first) - second
   // ((x - first) - second) * factor * weight + bias; weight and bias may be null.
-  void (*normalize)(const T* x, int64_t count, T first, T second, T factor, const T* weight, const T* bias, T* out);
+  void (*normalize)(const T* x, int64_t count, T first, T second, T factor, const T* weight, const T* bias, T* out,
+                    bool streams, const T* next);
 
   // Over columns: one row at a time into an accumulator of the same length.
   void (*add_rows)(const T* const rows[4], int64_t count, T* total);  // four at once

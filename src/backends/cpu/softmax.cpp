@@ -29,24 +29,27 @@ void softmax_rows(const Tensor& x, const Lines& lines, bool logarithm, const Ten
     alignas(64) T made[kChunk];
     for (int64_t line = begin; line < end; ++line) {
       const T* row = static_cast<const T*>(source.fetch(0, size, buffer, lines.offset(line)));
+      const T* next = row == buffer || line + 1 == end ? row : row + (lines.offset(line + 1) - lines.offset(line));
       const T most = kernels.max(row, size);
       double total = 0;
       for (int64_t i = 0; i < size; i += kChunk) {
         const int64_t n = std::min(kChunk, size - i);
-        total += logarithm ? kernels.exp_only_sum(row + i, n, most) : kernels.exp_sum(row + i, n, most, powers + i);
+        total += logarithm ? kernels.exp_only_sum(row + i, n, most)
+                           : kernels.exp_sum(row + i, n, most, powers + i, next + i);
       }
       const T factor = static_cast<T>(logarithm ? std::log(total) : 1 / total);
       for (int64_t i = 0; i < size; i += kChunk) {
         const int64_t n = std::min(kChunk, size - i), at = line * size + i;
         T* to = static_cast<T*>(sink.place(at, made));
         if (logarithm) {
-          kernels.subtract(row + i, n, most, factor, to);
+          kernels.subtract(row + i, n, most, factor, to, sink.streams(to));
         } else {
-          kernels.scale(powers + i, n, factor, to);
+          kernels.scale(powers + i, n, factor, to, sink.streams(to));
         }
         sink.flush(to, at, n);
       }
     }
+    if (sink.large) end_stream();
   });
 }
 
@@ -55,8 +58,7 @@ template <typename T>
 void softmax_columns(const Tensor& x, const Lines& lines, bool logarithm, const Tensor& out) {
   const auto& kernels = row_kernels<T>();
   const Source source(x.raw(), x.dtype(), dtype_of<T>(), lines.inside);
-  Sink sink(out, dtype_of<T>());
-  sink.streams = false;  // results are read again
+  const Sink sink(out, dtype_of<T>());
   LoopNest<1> outer = lines.around;
   const int64_t tiles = (lines.inner + kColumns - 1) / kColumns;
   const int64_t work = lines.size * std::min(lines.inner, kColumns);
