@@ -33,6 +33,7 @@ struct IntegerRows {
   static void add_rows(const T* const rows[4], int64_t count, T* total) {
     for (int r = 0; r < 4; ++r) add_row(rows[r], count, total);
   }
+  static void add_total(const T* row, int64_t count, T* total) { add_row(row, count, total); }
   static void max_row(const T* row, int64_t count, T* most) {
     for (int64_t i = 0; i < count; ++i) most[i] = std::max(most[i], row[i]);
   }
@@ -75,6 +76,16 @@ struct Reducer {
     if (total != total) return total;
     const bool wins = op == ReduceOp::kMax ? value > total : value < total;
     return wins || value != value ? value : total;
+  }
+  // One block's partial results into the totals.
+  void merge(const T* block, int64_t count, bool first, Total* totals) const {
+    if (first) {
+      for (int64_t i = 0; i < count; ++i) totals[i] = static_cast<Total>(block[i]);
+    } else if (sums()) {
+      rows.add_total(block, count, totals);
+    } else {
+      for (int64_t i = 0; i < count; ++i) totals[i] = combine(totals[i], static_cast<Total>(block[i]));
+    }
   }
   void finish(const Tensor& out, int64_t at, Total total, int64_t count) const {
     visit_dtype(out.dtype(), [&](auto zero) {
@@ -250,9 +261,7 @@ void reduce_columns(const Reducer<T>& reducer, const ReducePlan& plan, const Sou
         for (int64_t b = 0; b < columns.row_blocks; ++b) {
           add_block(reducer, plan, columns, row_source, base, column, count, b * kRowBlock,
                     std::min(columns.rows, (b + 1) * kRowBlock), block);
-          for (int64_t i = 0; i < count; ++i) {
-            totals[i] = b ? reducer.combine(totals[i], static_cast<Total>(block[i])) : static_cast<Total>(block[i]);
-          }
+          reducer.merge(block, count, b == 0, totals);
         }
         finish(task, totals);
       }
@@ -275,9 +284,7 @@ void reduce_columns(const Reducer<T>& reducer, const ReducePlan& plan, const Sou
     place(task, base, column, count);
     for (int64_t b = 0; b < columns.row_blocks; ++b) {
       const T* block = blocks + (task * columns.row_blocks + b) * kColumns;
-      for (int64_t i = 0; i < count; ++i) {
-        totals[i] = b ? reducer.combine(totals[i], static_cast<Total>(block[i])) : static_cast<Total>(block[i]);
-      }
+      reducer.merge(block, count, b == 0, totals);
     }
     finish(task, totals);
   }

@@ -51,7 +51,7 @@ void MomentsOf(const T* x, int64_t count, T centre, T* distances, T* squares) {
   const auto c = hn::Set(d, centre);
   hn::Vec<decltype(d)> sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
   hn::Vec<decltype(d)> square0 = sum0, square1 = sum0, square2 = sum0, square3 = sum0;
-  const auto take = [d, c](auto v, auto& sum, auto& square) HWY_ATTR {
+  const auto take = [c](auto v, auto& sum, auto& square) HWY_ATTR {
     const auto distance = hn::Sub(v, c);
     sum = hn::Add(sum, distance);
     square = hn::MulAdd(distance, distance, square);
@@ -89,6 +89,22 @@ HWY_INLINE T ExpSumOver(const T* x, int64_t count, T most, T* out, const T* next
 template <typename T>
 T ExpSum(const T* x, int64_t count, T most, T* out, const T* next) {
   return ExpSumOver<T, true>(x, count, most, out, next);
+}
+template <typename T>
+T ExpSumAndScale(const T* x, int64_t count, T most, T* out, const T* next, const T* powers, T factor, T* scaled) {
+  return SumOver<T>(count, [=](auto d, int64_t i, int64_t n) HWY_ATTR {
+    hwy::Prefetch(next + i);
+    const auto e = ExpNegative(d, hn::Sub(At(d, x, i, n), hn::Set(d, most)));
+    const auto done = hn::Mul(At(d, powers, i, n), hn::Set(d, factor));
+    if (n == static_cast<int64_t>(hn::Lanes(d))) {
+      hn::StoreU(e, d, out + i);
+      hn::Stream(done, d, scaled + i);
+    } else {
+      StoreAsN(e, d, out + i, static_cast<size_t>(n));
+      StoreAsN(done, d, scaled + i, static_cast<size_t>(n));
+    }
+    return e;
+  });
 }
 template <typename T>
 T ExpOnlySum(const T* x, int64_t count, T most) {
@@ -191,6 +207,27 @@ void ExtremeRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT best) 
   });
 }
 template <typename T>
+void AddTotal(const T* HWY_RESTRICT row, int64_t count, double* HWY_RESTRICT total) {
+  for (int64_t i = 0; i < count; ++i) total[i] += static_cast<double>(row[i]);
+}
+template <typename T>
+void MergeColumns(const double* HWY_RESTRICT mean, const double* HWY_RESTRICT squares, int64_t count, double share,
+                  double spread, double* HWY_RESTRICT total_mean, double* HWY_RESTRICT total_squares) {
+  for (int64_t i = 0; i < count; ++i) {
+    const double delta = mean[i] - total_mean[i];
+    total_mean[i] += delta * share;
+    total_squares[i] += squares[i] + delta * delta * spread;
+  }
+}
+template <typename T>
+void SquaresRows(const T* const rows[4], int64_t count, const T* HWY_RESTRICT centre, T* HWY_RESTRICT total) {
+  const T *HWY_RESTRICT a = rows[0], *HWY_RESTRICT b = rows[1], *HWY_RESTRICT c = rows[2], *HWY_RESTRICT e = rows[3];
+  for (int64_t i = 0; i < count; ++i) {
+    const T da = a[i] - centre[i], db = b[i] - centre[i], dc = c[i] - centre[i], de = e[i] - centre[i];
+    total[i] += (da * da + db * db) + (dc * dc + de * de);
+  }
+}
+template <typename T>
 void SquaresRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT centre, T* HWY_RESTRICT total) {
   for (int64_t i = 0; i < count; ++i) total[i] += (row[i] - centre[i]) * (row[i] - centre[i]);
 }
@@ -224,23 +261,27 @@ void ExpRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT most
 template <typename T>
 const cpu::RowKernels<T>* Table() {
   static constexpr cpu::RowKernels<T> kTable = {
-      Sum<T>,
-      Extreme<T, true>,
-      Extreme<T, false>,
-      MomentsOf<T>,
-      ExpSum<T>,
-      ExpOnlySum<T>,
-      Scale<T>,
-      Subtract<T>,
-      Normalize<T>,
-      AddRows<T>,
-      AddRow<T>,
-      ExtremeRow<T, true>,
-      ExtremeRow<T, false>,
-      SquaresRow<T>,
-      ExpRow<T>,
-      ScaleRow<T>,
-      SubtractRow<T>,
+      .sum = Sum<T>,
+      .max = Extreme<T, true>,
+      .min = Extreme<T, false>,
+      .moments = MomentsOf<T>,
+      .exp_sum = ExpSum<T>,
+      .exp_sum_and_scale = ExpSumAndScale<T>,
+      .exp_only_sum = ExpOnlySum<T>,
+      .scale = Scale<T>,
+      .subtract = Subtract<T>,
+      .normalize = Normalize<T>,
+      .add_rows = AddRows<T>,
+      .add_row = AddRow<T>,
+      .max_row = ExtremeRow<T, true>,
+      .min_row = ExtremeRow<T, false>,
+      .add_total = AddTotal<T>,
+      .squares_rows = SquaresRows<T>,
+      .squares_row = SquaresRow<T>,
+      .exp_row = ExpRow<T>,
+      .scale_row = ScaleRow<T>,
+      .merge_columns = MergeColumns<T>,
+      .subtract_row = SubtractRow<T>,
   };
   return &kTable;
 }

@@ -53,6 +53,31 @@ void softmax_rows(const Tensor& x, const Lines& lines, bool logarithm, const Ten
   });
 }
 
+// The same for results that go past the caches, rows of up to one chunk: a row is scaled while the next is computed.
+template <typename T>
+void softmax_large(const Tensor& x, const Lines& lines, const Tensor& out) {
+  const auto& kernels = row_kernels<T>();
+  const int64_t size = lines.size;
+  T* to = reinterpret_cast<T*>(out.raw());
+  parallel_for(lines.count(), std::max<int64_t>(1, kPiece / size), [&](int64_t begin, int64_t end) {
+    alignas(64) T powers[2][kChunk];
+    T factor = 0;
+    for (int64_t line = begin; line < end; ++line) {
+      const T* row = reinterpret_cast<const T*>(x.raw()) + lines.offset(line);
+      const T* next = line + 1 == end ? row : reinterpret_cast<const T*>(x.raw()) + lines.offset(line + 1);
+      const T most = kernels.max(row, size);
+      T* made = powers[line % 2];
+      const double total = line == begin
+                               ? kernels.exp_sum(row, size, most, made, next)
+                               : kernels.exp_sum_and_scale(row, size, most, made, next, powers[(line + 1) % 2], factor,
+                                                           to + (line - 1) * size);
+      factor = static_cast<T>(1 / total);
+    }
+    kernels.scale(powers[(end - 1) % 2], size, factor, to + (end - 1) * size, true);
+    end_stream();
+  });
+}
+
 // Along another dimension: many lines side by side, one row of them at a time.
 template <typename T>
 void softmax_columns(const Tensor& x, const Lines& lines, bool logarithm, const Tensor& out) {
@@ -102,6 +127,11 @@ void softmax_any(const Tensor& x, int dim, bool logarithm, const Tensor& out) {
   const Lines lines(x, dim);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
+    const bool dense = x.dtype() == dtype_of<T>() && (lines.along == 1 || lines.size == 1);
+    const bool aligned = lines.size * sizeof(T) % 64 == 0 && reinterpret_cast<uintptr_t>(out.raw()) % 64 == 0;
+    if (lines.inner == 1 && !logarithm && dense && aligned && lines.size <= kChunk && Sink(out, x.dtype()).large) {
+      return softmax_large<T>(x, lines, out);
+    }
     if (lines.inner == 1) return softmax_rows<T>(x, lines, logarithm, out);
     softmax_columns<T>(x, lines, logarithm, out);
   };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kPiece = 16384;
 constexpr int64_t kColumns = 1024;
-constexpr int64_t kRowBlock = 64;  // rows whose mean, then squares, are taken while they are in the cache
+constexpr int64_t kRowBlock = 128;  // rows whose mean, then squares, are taken while they are in the cache
 constexpr int64_t kFew = 8;
 
 // Mean and sum of squared distances from it of `count` elements; two are merged without looking at the elements again.
@@ -75,12 +75,8 @@ struct TileMoments {
   double mean[kColumns], squares[kColumns];
 
   void merge(const TileMoments& other, int64_t columns) {
-    const double total = count + other.count, share = other.count / total, spread = count * share;
-    for (int64_t i = 0; i < columns; ++i) {
-      const double delta = other.mean[i] - mean[i];
-      mean[i] += delta * share;
-      squares[i] += other.squares[i] + delta * delta * spread;
-    }
+    const double total = count + other.count, share = other.count / total;
+    row_kernels<double>().merge_columns(other.mean, other.squares, columns, share, count * share, mean, squares);
     count = total;
   }
 };
@@ -106,7 +102,11 @@ void block_moments(const ReducePlan& plan, const Source& source, int64_t base, i
     centre[i] = sum[i] / static_cast<T>(last - first);
     squares[i] = 0;
   }
-  for (r = first; r < last; ++r) kernels.squares_row(row(r, 0), columns, centre, squares);
+  for (r = first; r + 4 <= last; r += 4) {
+    const T* const four[4] = {row(r, 0), row(r + 1, 1), row(r + 2, 2), row(r + 3, 3)};
+    kernels.squares_rows(four, columns, centre, squares);
+  }
+  for (; r < last; ++r) kernels.squares_row(row(r, 0), columns, centre, squares);
   for (int64_t i = 0; i < columns; ++i) {
     const double mean = static_cast<double>(sum[i]) / result.count, off = mean - static_cast<double>(centre[i]);
     result.mean[i] = mean;
