@@ -47,9 +47,9 @@ HWY_INLINE V ExpParts(D d, V x, VI& exponent) {
 #define WICK_HAVE_SCALEF 1
 // The bounds come first in Max and Min, which return their second operand for NaN.
 template <class D>
-HWY_INLINE hn::Vec<D> ExpScaled(D d, hn::Vec<D> x, float most = 100.0f) {
+HWY_INLINE hn::Vec<D> ExpScaled(D d, hn::Vec<D> x) {
   constexpr float kP[] = {1.0f, 1.0f, 0.5f, 1.666657329e-01f, 4.166645557e-02f, 8.363776840e-03f, 1.393454499e-03f};
-  x = hn::Min(hn::Set(d, most), hn::Max(hn::Set(d, -110.0f), x));
+  x = hn::Min(hn::Set(d, 100.0f), hn::Max(hn::Set(d, -110.0f), x));
   const auto magic = hn::Set(d, 12582912.0f);
   const auto n = hn::Sub(hn::MulAdd(x, hn::Set(d, 1.44269504f), magic), magic);
   auto r = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), x);
@@ -59,21 +59,6 @@ HWY_INLINE hn::Vec<D> ExpScaled(D d, hn::Vec<D> x, float most = 100.0f) {
 #else
 #define WICK_HAVE_SCALEF 0
 #endif
-
-// a / b to about one unit in the last place, for b of 1 to 2^124; the divider is slow where vectors are wide.
-template <class D>
-HWY_INLINE hn::Vec<D> Quotient(D d, hn::Vec<D> a, hn::Vec<D> b) {
-#if WICK_HAVE_SCALEF
-  if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    auto r = hn::ApproximateReciprocal(b);
-    r = hn::MulAdd(r, hn::NegMulAdd(b, r, hn::Set(d, 1.0f)), r);
-    const auto q = hn::Mul(a, r);
-    return hn::MulAdd(r, hn::NegMulAdd(b, q, a), q);
-  }
-#endif
-  (void)d;
-  return hn::Div(a, b);
-}
 
 // e^x for x <= 0; results below the smallest normal f32 may be 0.
 template <class D>
@@ -153,10 +138,7 @@ template <class D>
 HWY_INLINE hn::Vec<D> SigmoidOf(D d, hn::Vec<D> x) {
   const auto one = hn::Set(d, hn::TFromD<D>{1});
 #if WICK_HAVE_SCALEF
-  if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    const auto quotient = Quotient(d, one, hn::Add(one, ExpScaled(d, hn::Neg(x), 86.0f)));
-    return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -86.0f)), quotient);
-  }
+  if constexpr (sizeof(hn::TFromD<D>) == 4) return hn::Div(one, hn::Add(one, ExpScaled(d, hn::Neg(x))));
 #endif
   const auto e = ExpNegative(d, hn::Neg(hn::Abs(x)));
   return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
@@ -168,7 +150,7 @@ HWY_INLINE hn::Vec<D> SoftplusF32(D d, hn::Vec<D> x) {
   constexpr float kP[] = {
       2.0f, 6.666668057e-01f, 3.999869525e-01f, 2.862062454e-01f, 2.139426768e-01f, 2.440940291e-01f};
   const auto t = ExpNegative(d, hn::Neg(hn::Abs(x)));
-  const auto s = Quotient(d, t, hn::Add(t, hn::Set(d, 2.0f)));
+  const auto s = hn::Div(t, hn::Add(t, hn::Set(d, 2.0f)));
   const auto log1p = hn::Mul(s, Polynomial(d, hn::Mul(s, s), kP));
   return hn::Add(hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Zero(d)), log1p);
 }
@@ -181,7 +163,7 @@ HWY_INLINE hn::Vec<D> TanhF32(D d, hn::Vec<D> x) {
   const auto size = hn::Abs(x), square = hn::Mul(x, x);
   const auto small = hn::MulAdd(hn::Mul(Polynomial(d, square, kP), square), x, x);
   const auto e = ExpNegative(d, hn::Mul(size, hn::Set(d, -2.0f)));
-  const auto large = hn::CopySign(Quotient(d, hn::Sub(one, e), hn::Add(one, e)), x);
+  const auto large = hn::CopySign(hn::Div(hn::Sub(one, e), hn::Add(one, e)), x);
   return hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625f)), small, large);
 }
 
@@ -193,7 +175,7 @@ HWY_INLINE hn::Vec<D> ErfF32(D d, hn::Vec<D> x) {
   constexpr float kQ[] = {
       1.0f, 5.019882321e-01f, 1.140675023e-01f, 1.496030390e-02f, 1.161345164e-03f, 3.808642941e-05f};
   const auto square = hn::Mul(x, x);
-  const auto ratio = Quotient(d, hn::Mul(x, Polynomial(d, square, kP)), Polynomial(d, square, kQ));
+  const auto ratio = hn::Div(hn::Mul(x, Polynomial(d, square, kP)), Polynomial(d, square, kQ));
   const auto far = hn::Gt(hn::Abs(x), hn::Set(d, 3.92f));
   return hn::IfThenElse(far, hn::CopySign(hn::Set(d, 1.0f), x), ratio);
 }

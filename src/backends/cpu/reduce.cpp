@@ -30,9 +30,6 @@ struct IntegerRows {
       total[i] = static_cast<T>(static_cast<uint64_t>(total[i]) + static_cast<uint64_t>(row[i]));
     }
   }
-  static void add_rows(const T* const rows[4], int64_t count, T* total) {
-    for (int r = 0; r < 4; ++r) add_row(rows[r], count, total);
-  }
   static void add_total(const T* row, int64_t count, T* total) { add_row(row, count, total); }
   static void max_row(const T* row, int64_t count, T* most) {
     for (int64_t i = 0; i < count; ++i) most[i] = std::max(most[i], row[i]);
@@ -187,17 +184,17 @@ struct ColumnPlan {
 template <typename T>
 void add_block(const Reducer<T>& reducer, const ReducePlan& plan, const ColumnPlan& columns, const Source& source,
                int64_t base, int64_t column, int64_t count, int64_t first, int64_t last, T* total) {
-  alignas(64) T buffers[4][kColumns];
+  alignas(64) T buffer[kColumns];
   const int64_t cut = (plan.count - (columns.rows - 1) * columns.fold) * columns.width;  // length of the last row
-  const auto row = [&](int64_t r, int slot) {
+  const auto row = [&](int64_t r) {
     const int64_t offset = base + offset_at(plan.reduced, r * columns.fold);
-    return static_cast<const T*>(source.fetch(column, count, buffers[slot], offset));
+    return static_cast<const T*>(source.fetch(column, count, buffer, offset));
   };
   int64_t whole = last;
   if (columns.fold > 1 && last == columns.rows) --whole;
   int64_t r = first;
   if (whole > first) {
-    std::copy_n(row(r++, 0), count, total);
+    std::copy_n(row(r++), count, total);
   } else {  // only the cut row: what it lacks counts for nothing
     T neutral = 0;
     if (reducer.op == ReduceOp::kMax) neutral = std::numeric_limits<T>::lowest();
@@ -209,16 +206,10 @@ void add_block(const Reducer<T>& reducer, const ReducePlan& plan, const ColumnPl
     std::fill_n(total, count, neutral);
   }
   const auto add_one = [&](int64_t at, int64_t n) {
-    if (reducer.sums()) return reducer.rows.add_row(row(at, 0), n, total);
-    if (reducer.op == ReduceOp::kMax) return reducer.rows.max_row(row(at, 0), n, total);
-    reducer.rows.min_row(row(at, 0), n, total);
+    if (reducer.sums()) return reducer.rows.add_row(row(at), n, total);
+    if (reducer.op == ReduceOp::kMax) return reducer.rows.max_row(row(at), n, total);
+    reducer.rows.min_row(row(at), n, total);
   };
-  if (reducer.sums()) {
-    for (; r + 4 <= whole; r += 4) {
-      const T* const four[4] = {row(r, 0), row(r + 1, 1), row(r + 2, 2), row(r + 3, 3)};
-      reducer.rows.add_rows(four, count, total);
-    }
-  }
   for (; r < whole; ++r) add_one(r, count);
   if (whole < last) {
     const int64_t n = std::min(count, cut - column);

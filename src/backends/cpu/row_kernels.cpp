@@ -187,15 +187,11 @@ void Normalize(const T* x, int64_t count, T first, T second, T factor, const T* 
   }
 }
 
-// What follows is element by element and simple enough for the compiler to vectorise.
-template <typename T>
-void AddRows(const T* const rows[4], int64_t count, T* HWY_RESTRICT total) {
-  const T *HWY_RESTRICT a = rows[0], *HWY_RESTRICT b = rows[1], *HWY_RESTRICT c = rows[2], *HWY_RESTRICT e = rows[3];
-  for (int64_t i = 0; i < count; ++i) total[i] += (a[i] + b[i]) + (c[i] + e[i]);
-}
 template <typename T>
 void AddRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT total) {
-  for (int64_t i = 0; i < count; ++i) total[i] += row[i];
+  MapRow(count, total, false, [row, total](auto d, int64_t i, int64_t n) HWY_ATTR {
+    return hn::Add(At(d, static_cast<const T*>(total), i, n), At(d, row, i, n));
+  });
 }
 // Keeps what is there when it is at least as good or NaN.
 template <typename T, bool kMax>
@@ -206,6 +202,7 @@ void ExtremeRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT best) 
     return hn::IfThenElse(hn::Or(good, hn::IsNaN(old)), old, x);
   });
 }
+// What follows is element by element and simple enough for the compiler to vectorise.
 template <typename T>
 void AddTotal(const T* HWY_RESTRICT row, int64_t count, double* HWY_RESTRICT total) {
   for (int64_t i = 0; i < count; ++i) total[i] += static_cast<double>(row[i]);
@@ -271,7 +268,6 @@ const cpu::RowKernels<T>* Table() {
       .scale = Scale<T>,
       .subtract = Subtract<T>,
       .normalize = Normalize<T>,
-      .add_rows = AddRows<T>,
       .add_row = AddRow<T>,
       .max_row = ExtremeRow<T, true>,
       .min_row = ExtremeRow<T, false>,

@@ -22,7 +22,7 @@ struct RowKernels {
   T (*exp_sum)(const T* x, int64_t count, T most, T* out, const T* next);  // out = e^(x - most), returns the sum
   // The same, while scaling the powers of the row before and writing them past the caches: one waits for memory while
   // the other computes. All rows have `count` elements and `scaled` is aligned.
-  T (*exp_sum_and_scale)
+  T(*exp_sum_and_scale)
   (const T* x, int64_t count, T most, T* out, const T* next, const T* powers, T factor, T* scaled);
   T (*exp_only_sum)(const T* x, int64_t count, T most);                                  // the same without out
   void (*scale)(const T* x, int64_t count, T factor, T* out, bool streams);              // x * factor
@@ -32,7 +32,6 @@ struct RowKernels {
                     bool streams, const T* next);
 
   // Over columns: one row at a time into an accumulator of the same length.
-  void (*add_rows)(const T* const rows[4], int64_t count, T* total);  // four at once
   void (*add_row)(const T* row, int64_t count, T* total);
   void (*max_row)(const T* row, int64_t count, T* most);
   void (*min_row)(const T* row, int64_t count, T* least);

@@ -85,14 +85,16 @@ void softmax_columns(const Tensor& x, const Lines& lines, bool logarithm, const 
   const Source source(x.raw(), x.dtype(), dtype_of<T>(), lines.inside);
   const Sink sink(out, dtype_of<T>());
   LoopNest<1> outer = lines.around;
-  const int64_t tiles = (lines.inner + kColumns - 1) / kColumns;
-  const int64_t work = lines.size * std::min(lines.inner, kColumns);
+  // Few enough columns that they stay in the second-level cache between the passes.
+  const int64_t tile = std::clamp<int64_t>(65536 / lines.size / 16 * 16, 32, kColumns);
+  const int64_t tiles = (lines.inner + tile - 1) / tile;
+  const int64_t work = lines.size * std::min(lines.inner, tile);
   parallel_for(lines.outer * tiles, std::max<int64_t>(1, kPiece / work), [&](int64_t begin, int64_t end) {
     alignas(64) T buffer[kColumns], most[kColumns], total[kColumns], part[kColumns];
     double sums[kColumns];
-    T* powers = logarithm ? nullptr : scratch<T, ColumnTag>(lines.size * kColumns);
+    T* powers = logarithm ? nullptr : scratch<T, ColumnTag>(lines.size * tile);
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t column = task % tiles * kColumns, count = std::min(kColumns, lines.inner - column);
+      const int64_t column = task % tiles * tile, count = std::min(tile, lines.inner - column);
       const int64_t base = offset_at(outer, task / tiles * lines.inner);
       const auto row = [&](int64_t r) {
         return static_cast<const T*>(source.fetch(column, count, buffer, base + r * lines.along));
@@ -103,7 +105,7 @@ void softmax_columns(const Tensor& x, const Lines& lines, bool logarithm, const 
       for (int64_t first = 0; first < lines.size; first += 64) {  // short sums in T, then f64
         std::fill_n(part, count, T{0});
         for (int64_t r = first; r < std::min(lines.size, first + 64); ++r) {
-          kernels.exp_row(row(r), count, most, powers ? powers + r * kColumns : nullptr, part);
+          kernels.exp_row(row(r), count, most, powers ? powers + r * tile : nullptr, part);
         }
         for (int64_t i = 0; i < count; ++i) sums[i] += part[i];
       }
@@ -114,7 +116,7 @@ void softmax_columns(const Tensor& x, const Lines& lines, bool logarithm, const 
         if (logarithm) {
           kernels.subtract_row(row(r), count, most, total, to);
         } else {
-          kernels.scale_row(powers + r * kColumns, count, total, to);
+          kernels.scale_row(powers + r * tile, count, total, to);
         }
         sink.flush(to, at, count);
       }

@@ -91,18 +91,14 @@ void block_moments(const ReducePlan& plan, const Source& source, int64_t base, i
     return static_cast<const T*>(source.fetch(column, columns, buffers[slot], base + offset_at(plan.reduced, r)));
   };
   std::fill_n(sum, columns, T{0});
-  int64_t r = first;
-  for (; r + 4 <= last; r += 4) {
-    const T* const four[4] = {row(r, 0), row(r + 1, 1), row(r + 2, 2), row(r + 3, 3)};
-    kernels.add_rows(four, columns, sum);
-  }
-  for (; r < last; ++r) kernels.add_row(row(r, 0), columns, sum);
+  for (int64_t r = first; r < last; ++r) kernels.add_row(row(r, 0), columns, sum);
   result.count = static_cast<double>(last - first);
   for (int64_t i = 0; i < columns; ++i) {
     centre[i] = sum[i] / static_cast<T>(last - first);
     squares[i] = 0;
   }
-  for (r = first; r + 4 <= last; r += 4) {
+  int64_t r = first;
+  for (; r + 4 <= last; r += 4) {
     const T* const four[4] = {row(r, 0), row(r + 1, 1), row(r + 2, 2), row(r + 3, 3)};
     kernels.squares_rows(four, columns, centre, squares);
   }
