@@ -39,9 +39,15 @@ HWY_INLINE hn::Vec<D> At(D d, const T* x, int64_t i, int64_t n) {
   return n == static_cast<int64_t>(hn::Lanes(d)) ? hn::LoadU(d, x + i) : LoadAsN(d, x + i, static_cast<size_t>(n));
 }
 
+// Elements ahead that are fetched while summing: the hardware stops at the end of a page.
+constexpr int64_t kAhead = 512;
+
 template <typename T>
 T Sum(const T* x, int64_t count) {
-  return SumOver<T>(count, [x](auto d, int64_t i, int64_t n) HWY_ATTR { return At(d, x, i, n); });
+  return SumOver<T>(count, [x](auto d, int64_t i, int64_t n) HWY_ATTR {
+    hwy::Prefetch(x + i + kAhead);
+    return At(d, x, i, n);
+  });
 }
 
 template <typename T>
