@@ -39,15 +39,9 @@ HWY_INLINE hn::Vec<D> At(D d, const T* x, int64_t i, int64_t n) {
   return n == static_cast<int64_t>(hn::Lanes(d)) ? hn::LoadU(d, x + i) : LoadAsN(d, x + i, static_cast<size_t>(n));
 }
 
-// Elements ahead that are fetched while summing: the hardware stops at the end of a page.
-constexpr int64_t kAhead = 512;
-
 template <typename T>
 T Sum(const T* x, int64_t count) {
-  return SumOver<T>(count, [x](auto d, int64_t i, int64_t n) HWY_ATTR {
-    hwy::Prefetch(x + i + kAhead);
-    return At(d, x, i, n);
-  });
+  return SumOver<T>(count, [x](auto d, int64_t i, int64_t n) HWY_ATTR { return At(d, x, i, n); });
 }
 
 template <typename T>
@@ -79,7 +73,7 @@ void MomentsOf(const T* x, int64_t count, T centre, T* distances, T* squares) {
 
 template <typename T, bool kStore>
 HWY_INLINE T ExpSumOver(const T* x, int64_t count, T most, T* out, const T* next) {
-  return SumOver<T>(count, [x, most, out, next](auto d, int64_t i, int64_t n) HWY_ATTR {
+  return SumOver<T>(count, [=](auto d, int64_t i, int64_t n) HWY_ATTR {
     hwy::Prefetch(next + i);
     const auto e = ExpNegative(d, hn::Sub(At(d, x, i, n), hn::Set(d, most)));
     if constexpr (kStore) {
