@@ -9,7 +9,7 @@
 #include "base/thread_pool.h"
 #include "ops/ops.h"
 #include "support/compare.h"
-#include "support/simd_targets.h"
+#include "support/targets.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -74,15 +74,6 @@ inline void expect_same_for_any_threads(const std::function<Tensor()>& function,
     expect_identical(function(), expected, what + " with " + std::to_string(threads) + " threads");
   }
   ThreadPool::instance().resize(before);
-}
-
-// Calls body once per instruction set.
-inline void on_every_simd_target(const std::function<void()>& body) {
-  for (const int64_t target : simd_targets()) {
-    const ForceSimdTarget force(target);
-    SCOPED_TRACE(hwy::TargetName(target));
-    body();
-  }
 }
 
 // Layouts of one shape that are awkward in different ways: dense, transposed, every second column, flipped, a row

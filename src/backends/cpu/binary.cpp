@@ -15,28 +15,32 @@ namespace wick::HWY_NAMESPACE {
 namespace {
 
 // A step of 0 means that the operand is its first element throughout.
-using BinaryFn = void (*)(const void* a, int a_step, const void* b, int b_step, void* out, size_t count);
+using BinaryFn = void (*)(const void* a, int a_step, const void* b, int b_step, void* out, size_t count, bool streams);
 
 template <typename T, auto kOp>
-void VectorRun(const void* from_a, int a_step, const void* from_b, int b_step, void* to, size_t count) {
+void VectorRun(const void* from_a, int a_step, const void* from_b, int b_step, void* to, size_t count, bool streams) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
   const T* HWY_RESTRICT a = static_cast<const T*>(from_a);
   const T* HWY_RESTRICT b = static_cast<const T*>(from_b);
   T* HWY_RESTRICT out = static_cast<T*>(to);
+  const auto first_a = hn::Set(d, *a), first_b = hn::Set(d, *b);
   size_t i = 0;
-  if (a_step && b_step) {
-    for (; i + lanes <= count; i += lanes) hn::StoreU(kOp(d, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
-  } else {
-    const auto first_a = hn::Set(d, *a), first_b = hn::Set(d, *b);
-    if (a_step) {
-      for (; i + lanes <= count; i += lanes) hn::StoreU(kOp(d, hn::LoadU(d, a + i), first_b), d, out + i);
+  const auto loop = [&](auto store) HWY_ATTR {
+    if (a_step && b_step) {
+      for (; i + lanes <= count; i += lanes) store(kOp(d, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), out + i);
+    } else if (a_step) {
+      for (; i + lanes <= count; i += lanes) store(kOp(d, hn::LoadU(d, a + i), first_b), out + i);
     } else if (b_step) {
-      for (; i + lanes <= count; i += lanes) hn::StoreU(kOp(d, first_a, hn::LoadU(d, b + i)), d, out + i);
+      for (; i + lanes <= count; i += lanes) store(kOp(d, first_a, hn::LoadU(d, b + i)), out + i);
     } else {
-      const auto result = kOp(d, first_a, first_b);
-      for (; i + lanes <= count; i += lanes) hn::StoreU(result, d, out + i);
+      for (; i + lanes <= count; i += lanes) store(kOp(d, first_a, first_b), out + i);
     }
+  };
+  if (streams) {
+    loop([d](auto v, T* at) HWY_ATTR { hn::Stream(v, d, at); });
+  } else {
+    loop([d](auto v, T* at) HWY_ATTR { hn::StoreU(v, d, at); });
   }
   if (i == count) return;
   const size_t n = count - i;
@@ -64,7 +68,7 @@ BinaryFn FloatRun(BinaryOp op) {
 #undef WICK_VECTOR
 
 // a^b as e^(b log a) in f64 for positive finite a and finite b; the C library knows the other cases.
-void PowF32(const void* from_a, int a_step, const void* from_b, int b_step, void* to, size_t count) {
+void PowF32(const void* from_a, int a_step, const void* from_b, int b_step, void* to, size_t count, bool) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;
   const size_t lanes = hn::Lanes(d);
@@ -96,7 +100,7 @@ void PowF32(const void* from_a, int a_step, const void* from_b, int b_step, void
   }
 }
 
-void PowF64(const void* from_a, int a_step, const void* from_b, int b_step, void* to, size_t count) {
+void PowF64(const void* from_a, int a_step, const void* from_b, int b_step, void* to, size_t count, bool) {
   const double* a = static_cast<const double*>(from_a);
   const double* b = static_cast<const double*>(from_b);
   double* out = static_cast<double*>(to);
@@ -162,15 +166,16 @@ void binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
   const Source sources[] = {Source(a, compute), Source(b, compute)};
   if (is_float(compute)) {
     const auto fn = compute == DType::kF32 ? HWY_DYNAMIC_DISPATCH(BinaryF32)(op) : HWY_DYNAMIC_DISPATCH(BinaryF64)(op);
-    for_each_run(sources, true, out, compute, [&](const Run& run, void* to, int64_t count) {
-      fn(run.in[0], run.step[0], run.in[1], run.step[1], to, count);
-    });
+    for_each_run(sources, {.repeats = true, .streams = true}, out, compute,
+                 [&](const Run& run, void* to, int64_t count) {
+                   fn(run.in[0], run.step[0], run.in[1], run.step[1], to, count, run.streams);
+                 });
     return;
   }
   visit_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) {
-      for_each_run(sources, true, out, compute, [&](const Run& run, void* to, int64_t count) {
+      for_each_run(sources, {.repeats = true}, out, compute, [&](const Run& run, void* to, int64_t count) {
         integer_run(op, static_cast<const T*>(run.in[0]), run.step[0], static_cast<const T*>(run.in[1]), run.step[1],
                     static_cast<T*>(to), count);
       });

@@ -10,7 +10,7 @@ void clamp(const Tensor& x, double low, double high, const Tensor& out) {
     using T = decltype(zero);
     if constexpr (std::is_arithmetic_v<T>) {
       const T least = convert<T>(low), most = convert<T>(high);
-      for_each_run({&source, 1}, false, out, compute, [&](const Run& run, void* to, int64_t count) {
+      for_each_run({&source, 1}, {}, out, compute, [&](const Run& run, void* to, int64_t count) {
         const T* __restrict from = static_cast<const T*>(run.in[0]);
         T* __restrict result = static_cast<T*>(to);
         for (int64_t i = 0; i < count; ++i) {  // NaN passes

@@ -29,7 +29,7 @@ void compare(CompareOp op, const Tensor& a, const Tensor& b, const Tensor& out) 
   visit_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_arithmetic_v<T>) {
-      for_each_run(sources, true, out, DType::kU8, [&](const Run& run, void* to, int64_t count) {
+      for_each_run(sources, {.repeats = true}, out, DType::kU8, [&](const Run& run, void* to, int64_t count) {
         auto* bytes = static_cast<uint8_t*>(to);
         switch (op) {
           case CompareOp::kEq: return compare_run<T>(run, bytes, count, std::equal_to<T>());

@@ -42,7 +42,6 @@ void StreamBytes(const uint8_t* from, uint8_t* to, size_t bytes) {
     for (size_t j = 0; j < 64; j += lanes) hn::Stream(hn::LoadU(d, from + i + j), d, to + i + j);
   }
   if (i < bytes) std::memcpy(to + i, from + i, bytes - i);
-  hwy::FlushStream();
 }
 
 }  // namespace wick::HWY_NAMESPACE
@@ -131,6 +130,8 @@ ConvertFn converter(DType from, DType to) {
   }();
   return table[static_cast<int>(from)][static_cast<int>(to)];
 }
+
+void end_stream() { hwy::FlushStream(); }
 
 void stream_bytes(const void* from, void* to, size_t bytes) {
   HWY_DYNAMIC_DISPATCH(StreamBytes)(static_cast<const uint8_t*>(from), static_cast<uint8_t*>(to), bytes);

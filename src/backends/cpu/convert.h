@@ -12,9 +12,10 @@ namespace wick::cpu {
 using ConvertFn = void (*)(const std::byte* from, int64_t from_stride, std::byte* to, int64_t to_stride, int64_t count);
 ConvertFn converter(DType from, DType to);
 
-// Copies with stores that bypass the caches, for results far larger than they are. Ends with the writes visible.
-void stream_bytes(const void* from, void* to, size_t bytes);
-// Results from this size on are written with stream_bytes: they would not stay in the last-level cache anyway.
+// Results from this size on are written with stores that bypass the caches: they would not stay there anyway.
 inline constexpr int64_t kStreamBytes = int64_t{32} << 20;
+// Copies with such stores. Call end_stream() on the same thread before others read the result.
+void stream_bytes(const void* from, void* to, size_t bytes);
+void end_stream();
 
 }  // namespace wick::cpu

@@ -36,26 +36,29 @@ void copy_bytes(const std::byte* from, std::byte* to, int64_t bytes) {
   parallel_for(bytes, kPiece * 8, [&](int64_t begin, int64_t end) {
     if (streams) {
       stream_bytes(from + begin, to + begin, end - begin);
+      end_stream();
     } else {
       std::memcpy(to + begin, from + begin, end - begin);
     }
   });
 }
 
-// out[i * out_stride + j] = in[j * in_stride + i] for a tile of rows x cols.
+// out[i * out_stride + j] = in[j * in_stride + i] for a tile of rows x cols, in blocks a cache line wide on both sides:
+// each line is read and written once, whatever the strides do to the cache.
 template <typename T>
 void transpose_tile(const T* __restrict in, int64_t in_stride, T* __restrict out, int64_t out_stride, int64_t rows,
                     int64_t cols) {
-  constexpr int64_t kBlock = 8;
+  constexpr int64_t kBlock = 64 / sizeof(T);
+  T block[kBlock][kBlock], line[kBlock];
   int64_t i = 0;
   for (; i + kBlock <= rows; i += kBlock) {
     int64_t j = 0;
     for (; j + kBlock <= cols; j += kBlock) {
-      T block[kBlock][kBlock];
-      for (int64_t b = 0; b < kBlock; ++b) {
-        for (int64_t a = 0; a < kBlock; ++a) block[a][b] = in[(j + b) * in_stride + i + a];
+      for (int64_t b = 0; b < kBlock; ++b) std::memcpy(block[b], in + (j + b) * in_stride + i, sizeof(block[b]));
+      for (int64_t a = 0; a < kBlock; ++a) {
+        for (int64_t b = 0; b < kBlock; ++b) line[b] = block[b][a];
+        std::memcpy(out + (i + a) * out_stride + j, line, sizeof(line));
       }
-      for (int64_t a = 0; a < kBlock; ++a) std::memcpy(out + (i + a) * out_stride + j, block[a], sizeof(block[a]));
     }
     for (; j < cols; ++j) {
       for (int64_t a = 0; a < kBlock; ++a) out[(i + a) * out_stride + j] = in[j * in_stride + i + a];

@@ -9,12 +9,18 @@ namespace wick::cpu {
 struct Run {
   std::array<const void*, 3> in{};
   std::array<int, 3> step{1, 1, 1};
+  bool streams = false;  // write whole vectors with stores that bypass the caches; out is aligned
 };
 
-// Runs `body(run, out, count)` over a row-major result, in threads and in runs that fit the first-level cache. An
-// input steps by 0 only where `may_repeat` says that body can take it; otherwise it is spread into a buffer.
+// What a body can take; what it cannot, goes through buffers.
+struct RunOptions {
+  bool repeats = false;  // inputs with step 0
+  bool streams = false;  // Run::streams
+};
+
+// Runs `body(run, out, count)` over a row-major result, in threads and in runs that fit the first-level cache.
 // `out_compute` is the element type body writes.
-void for_each_run(std::span<const Source> inputs, bool may_repeat, const Tensor& out, DType out_compute,
+void for_each_run(std::span<const Source> inputs, RunOptions can, const Tensor& out, DType out_compute,
                   FunctionRef<void(const Run& run, void* out, int64_t count)> body);
 
 }  // namespace wick::cpu

@@ -41,16 +41,39 @@ HWY_INLINE V ExpParts(D d, V x, VI& exponent) {
   return hn::Add(tail, hn::Set(d, 1.0f));
 }
 
-// e^x for x <= 0; results below the smallest normal f32 are 0.
+// With AVX-512, e^r 2^n in one instruction that also rounds subnormals and overflows rightly.
+#undef WICK_HAVE_SCALEF
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#define WICK_HAVE_SCALEF 1
+// The bounds come first in Max and Min, which return their second operand for NaN.
+template <class D>
+HWY_INLINE hn::Vec<D> ExpScaled(D d, hn::Vec<D> x) {
+  constexpr float kP[] = {1.0f, 1.0f, 0.5f, 1.666657329e-01f, 4.166645557e-02f, 8.363776840e-03f, 1.393454499e-03f};
+  x = hn::Min(hn::Set(d, 100.0f), hn::Max(hn::Set(d, -110.0f), x));
+  const auto magic = hn::Set(d, 12582912.0f);
+  const auto n = hn::Sub(hn::MulAdd(x, hn::Set(d, 1.44269504f), magic), magic);
+  auto r = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), x);
+  r = hn::NegMulAdd(n, hn::Set(d, 1.428606765e-06f), r);
+  return hn::Vec<D>{_mm512_scalef_ps(Polynomial(d, r, kP).raw, n.raw)};
+}
+#else
+#define WICK_HAVE_SCALEF 0
+#endif
+
+// e^x for x <= 0; results below the smallest normal f32 may be 0.
 template <class D>
 HWY_INLINE hn::Vec<D> ExpNegative(D d, hn::Vec<D> x) {
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
+#if WICK_HAVE_SCALEF
+    return ExpScaled(d, x);
+#else
     const hn::RebindToSigned<D> di;
     hn::Vec<decltype(di)> exponent;
     const auto r = ExpParts(d, x, exponent);
     const auto result = hn::BitCast(d, hn::Add(hn::BitCast(di, r), exponent));
     const auto kept = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.33f)), result);
     return hn::IfThenElse(hn::IsNaN(x), x, kept);
+#endif
   } else {
     return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, hn::Max(x, hn::Set(d, -760.0))));
   }
@@ -58,6 +81,9 @@ HWY_INLINE hn::Vec<D> ExpNegative(D d, hn::Vec<D> x) {
 
 template <class D>
 HWY_INLINE hn::Vec<D> ExpFullF32(D d, hn::Vec<D> x) {
+#if WICK_HAVE_SCALEF
+  return ExpScaled(d, x);
+#else
   const hn::RebindToSigned<D> di;
   hn::Vec<decltype(di)> exponent;
   const auto r = ExpParts(d, x, exponent);
@@ -71,6 +97,7 @@ HWY_INLINE hn::Vec<D> ExpFullF32(D d, hn::Vec<D> x) {
   const auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
   result = hn::IfThenElse(hn::Gt(x, hn::Set(d, 88.7228394f)), infinity, result);
   return hn::IfThenElse(hn::IsNaN(x), x, result);
+#endif
 }
 
 template <class D>
@@ -110,6 +137,9 @@ HWY_INLINE hn::Vec<D> LogFull(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> SigmoidOf(D d, hn::Vec<D> x) {
   const auto one = hn::Set(d, hn::TFromD<D>{1});
+#if WICK_HAVE_SCALEF
+  if constexpr (sizeof(hn::TFromD<D>) == 4) return hn::Div(one, hn::Add(one, ExpScaled(d, hn::Neg(x))));
+#endif
   const auto e = ExpNegative(d, hn::Neg(hn::Abs(x)));
   return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
 }
@@ -137,19 +167,17 @@ HWY_INLINE hn::Vec<D> TanhF32(D d, hn::Vec<D> x) {
   return hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625f)), small, large);
 }
 
-// Below 1 an odd polynomial; above, 1 - e^q with q a polynomial for log(erfc).
+// x P(x^2) / Q(x^2) up to where it rounds to 1.
 template <class D>
 HWY_INLINE hn::Vec<D> ErfF32(D d, hn::Vec<D> x) {
-  constexpr float kSmall[] = {1.128379107e+00f, -3.761262596e-01f, 1.128359735e-01f, -2.685432881e-02f,
-                              5.189312156e-03f, -8.018855006e-04f, 7.882497448e-05f};
-  constexpr float kLarge[] = {-2.812541788e-04f, -1.127329350e+00f, -6.377533674e-01f, -1.034405380e-01f,
-                              2.199497260e-02f,  -2.986196196e-03f, 1.902409858e-04f};
-  const auto size = hn::Abs(x);
-  const auto small = hn::Mul(x, Polynomial(d, hn::Mul(x, x), kSmall));
-  const auto bound = hn::IfThenElse(hn::Gt(size, hn::Set(d, 4.0f)), hn::Set(d, 4.0f), size);  // NaN passes
-  const auto rest = ExpNegative(d, Polynomial(d, bound, kLarge));
-  const auto large = hn::CopySign(hn::Sub(hn::Set(d, 1.0f), rest), x);
-  return hn::IfThenElse(hn::Lt(size, hn::Set(d, 1.0f)), small, large);
+  constexpr float kP[] = {1.128379107e+00f, 1.903073341e-01f, 5.273494124e-02f,
+                          3.761084285e-03f, 2.847361611e-04f, 2.050332114e-06f};
+  constexpr float kQ[] = {
+      1.0f, 5.019882321e-01f, 1.140675023e-01f, 1.496030390e-02f, 1.161345164e-03f, 3.808642941e-05f};
+  const auto square = hn::Mul(x, x);
+  const auto ratio = hn::Div(hn::Mul(x, Polynomial(d, square, kP)), Polynomial(d, square, kQ));
+  const auto far = hn::Gt(hn::Abs(x), hn::Set(d, 3.92f));
+  return hn::IfThenElse(far, hn::CopySign(hn::Set(d, 1.0f), x), ratio);
 }
 
 // Replaces the lanes of `result` where `mask` is set by scalar(x): for arguments outside a vector formula's range.

@@ -11,7 +11,7 @@ namespace wick::cpu {
 namespace {
 
 constexpr int64_t kPiece = 16384;   // elements a thread takes at a time, about
-constexpr int64_t kColumns = 512;   // outputs that are worked on together when reducing by columns
+constexpr int64_t kColumns = 2048;  // outputs that are worked on together when reducing by columns
 constexpr int64_t kRowBlock = 128;  // rows added up in the compute type before they go to the total
 constexpr int64_t kFew = 8;         // with fewer independent tasks than this, one task is split among threads
 
@@ -30,9 +30,7 @@ struct IntegerRows {
       total[i] = static_cast<T>(static_cast<uint64_t>(total[i]) + static_cast<uint64_t>(row[i]));
     }
   }
-  static void add_rows(const T* const rows[4], int64_t count, T* total) {
-    for (int r = 0; r < 4; ++r) add_row(rows[r], count, total);
-  }
+  static void add_total(const T* row, int64_t count, T* total) { add_row(row, count, total); }
   static void max_row(const T* row, int64_t count, T* most) {
     for (int64_t i = 0; i < count; ++i) most[i] = std::max(most[i], row[i]);
   }
@@ -63,17 +61,28 @@ struct Reducer {
     if (sums()) return rows.sum(x, count);
     return op == ReduceOp::kMax ? rows.max(x, count) : rows.min(x, count);
   }
-  Total combine(Total total, Total value) const {
-    if (sums()) {
-      if constexpr (std::is_integral_v<T>) {
-        return static_cast<T>(static_cast<uint64_t>(total) + static_cast<uint64_t>(value));
-      } else {
-        return total + value;
-      }
+  static Total add(Total total, Total value) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<uint64_t>(total) + static_cast<uint64_t>(value));
+    } else {
+      return total + value;
     }
+  }
+  Total combine(Total total, Total value) const {
+    if (sums()) return add(total, value);
     if (total != total) return total;
     const bool wins = op == ReduceOp::kMax ? value > total : value < total;
     return wins || value != value ? value : total;
+  }
+  // One block's partial results into the totals.
+  void merge(const T* block, int64_t count, bool first, Total* totals) const {
+    if (first) {
+      for (int64_t i = 0; i < count; ++i) totals[i] = static_cast<Total>(block[i]);
+    } else if (sums()) {
+      rows.add_total(block, count, totals);
+    } else {
+      for (int64_t i = 0; i < count; ++i) totals[i] = combine(totals[i], static_cast<Total>(block[i]));
+    }
   }
   void finish(const Tensor& out, int64_t at, Total total, int64_t count) const {
     visit_dtype(out.dtype(), [&](auto zero) {
@@ -121,6 +130,35 @@ void reduce_rows(const Reducer<T>& reducer, const ReducePlan& plan, const Source
   }
 }
 
+// Rows of a few elements each, where the work around a row would cost more than the row: a plain loop over rows whose
+// sums overlap. True when it applied.
+template <typename T>
+bool reduce_short_rows(const Reducer<T>& reducer, const ReducePlan& plan, const Tensor& x, const Tensor& out) {
+  using Total = typename Reducer<T>::Total;
+  const bool plain =
+      plan.kept.rank == 1 && plan.reduced.rank <= 1 && x.dtype() == dtype_of<T>() && out.dtype() == dtype_of<T>();
+  if (!plain || plan.count > 32) return false;
+  const T* from = reinterpret_cast<const T*>(x.raw());
+  T* to = reinterpret_cast<T*>(out.raw());
+  const int64_t step = plan.reduced.rank ? plan.reduced.inner_stride(0) : 0, apart = plan.kept.inner_stride(0);
+  const int64_t size = plan.count;
+  const bool mean = reducer.op == ReduceOp::kMean;
+  parallel_for(plan.outputs, std::max<int64_t>(1, kPiece / size), [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* row = from + o * apart;
+      Total total = static_cast<Total>(row[0]);
+      if (reducer.sums()) {
+        for (int64_t i = 1; i < size; ++i) total = reducer.add(total, static_cast<Total>(row[i * step]));
+        if (mean) total = static_cast<Total>(static_cast<double>(total) / static_cast<double>(size));
+      } else {
+        for (int64_t i = 1; i < size; ++i) total = reducer.combine(total, static_cast<Total>(row[i * step]));
+      }
+      to[o] = static_cast<T>(total);
+    }
+  });
+  return true;
+}
+
 // x as rows of `width` neighbouring outputs. Where rows follow one another without a gap and are short, several are
 // taken as one long row, whose parts are combined at the end.
 struct ColumnPlan {
@@ -146,17 +184,17 @@ struct ColumnPlan {
 template <typename T>
 void add_block(const Reducer<T>& reducer, const ReducePlan& plan, const ColumnPlan& columns, const Source& source,
                int64_t base, int64_t column, int64_t count, int64_t first, int64_t last, T* total) {
-  alignas(64) T buffers[4][kColumns];
+  alignas(64) T buffer[kColumns];
   const int64_t cut = (plan.count - (columns.rows - 1) * columns.fold) * columns.width;  // length of the last row
-  const auto row = [&](int64_t r, int slot) {
+  const auto row = [&](int64_t r) {
     const int64_t offset = base + offset_at(plan.reduced, r * columns.fold);
-    return static_cast<const T*>(source.fetch(column, count, buffers[slot], offset));
+    return static_cast<const T*>(source.fetch(column, count, buffer, offset));
   };
   int64_t whole = last;
   if (columns.fold > 1 && last == columns.rows) --whole;
   int64_t r = first;
   if (whole > first) {
-    std::copy_n(row(r++, 0), count, total);
+    std::copy_n(row(r++), count, total);
   } else {  // only the cut row: what it lacks counts for nothing
     T neutral = 0;
     if (reducer.op == ReduceOp::kMax) neutral = std::numeric_limits<T>::lowest();
@@ -168,16 +206,10 @@ void add_block(const Reducer<T>& reducer, const ReducePlan& plan, const ColumnPl
     std::fill_n(total, count, neutral);
   }
   const auto add_one = [&](int64_t at, int64_t n) {
-    if (reducer.sums()) return reducer.rows.add_row(row(at, 0), n, total);
-    if (reducer.op == ReduceOp::kMax) return reducer.rows.max_row(row(at, 0), n, total);
-    reducer.rows.min_row(row(at, 0), n, total);
+    if (reducer.sums()) return reducer.rows.add_row(row(at), n, total);
+    if (reducer.op == ReduceOp::kMax) return reducer.rows.max_row(row(at), n, total);
+    reducer.rows.min_row(row(at), n, total);
   };
-  if (reducer.sums()) {
-    for (; r + 4 <= whole; r += 4) {
-      const T* const four[4] = {row(r, 0), row(r + 1, 1), row(r + 2, 2), row(r + 3, 3)};
-      reducer.rows.add_rows(four, count, total);
-    }
-  }
   for (; r < whole; ++r) add_one(r, count);
   if (whole < last) {
     const int64_t n = std::min(count, cut - column);
@@ -220,9 +252,7 @@ void reduce_columns(const Reducer<T>& reducer, const ReducePlan& plan, const Sou
         for (int64_t b = 0; b < columns.row_blocks; ++b) {
           add_block(reducer, plan, columns, row_source, base, column, count, b * kRowBlock,
                     std::min(columns.rows, (b + 1) * kRowBlock), block);
-          for (int64_t i = 0; i < count; ++i) {
-            totals[i] = b ? reducer.combine(totals[i], static_cast<Total>(block[i])) : static_cast<Total>(block[i]);
-          }
+          reducer.merge(block, count, b == 0, totals);
         }
         finish(task, totals);
       }
@@ -245,9 +275,7 @@ void reduce_columns(const Reducer<T>& reducer, const ReducePlan& plan, const Sou
     place(task, base, column, count);
     for (int64_t b = 0; b < columns.row_blocks; ++b) {
       const T* block = blocks + (task * columns.row_blocks + b) * kColumns;
-      for (int64_t i = 0; i < count; ++i) {
-        totals[i] = b ? reducer.combine(totals[i], static_cast<Total>(block[i])) : static_cast<Total>(block[i]);
-      }
+      reducer.merge(block, count, b == 0, totals);
     }
     finish(task, totals);
   }
@@ -266,7 +294,7 @@ void reduce_as(ReduceOp op, const Tensor& x, const Tensor& out) {
     row.sizes[0] = std::numeric_limits<int64_t>::max();
     row.strides[0][0] = plan.kept.inner_stride(0);
     reduce_columns(reducer, plan, Source(x.raw(), x.dtype(), dtype_of<T>(), row), out);
-  } else {
+  } else if (!reduce_short_rows(reducer, plan, x, out)) {
     reduce_rows(reducer, plan, Source(x.raw(), x.dtype(), dtype_of<T>(), plan.reduced), out);
   }
 }

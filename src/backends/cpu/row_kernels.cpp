@@ -6,6 +6,7 @@
 
 #include "backends/cpu/load-inl.h"
 #include "backends/cpu/math-inl.h"
+#include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::HWY_NAMESPACE {
@@ -44,16 +45,36 @@ T Sum(const T* x, int64_t count) {
 }
 
 template <typename T>
-T Squares(const T* x, int64_t count, T centre) {
-  return SumOver<T>(count, [x, centre](auto d, int64_t i, int64_t n) HWY_ATTR {
-    const auto distance = hn::Sub(At(d, x, i, n), hn::Set(d, centre));
-    return hn::Mul(distance, distance);
-  });
+void MomentsOf(const T* x, int64_t count, T centre, T* distances, T* squares) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto c = hn::Set(d, centre);
+  hn::Vec<decltype(d)> sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  hn::Vec<decltype(d)> square0 = sum0, square1 = sum0, square2 = sum0, square3 = sum0;
+  const auto take = [c](auto v, auto& sum, auto& square) HWY_ATTR {
+    const auto distance = hn::Sub(v, c);
+    sum = hn::Add(sum, distance);
+    square = hn::MulAdd(distance, distance, square);
+  };
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    take(hn::LoadU(d, x + i), sum0, square0);
+    take(hn::LoadU(d, x + i + lanes), sum1, square1);
+    take(hn::LoadU(d, x + i + 2 * lanes), sum2, square2);
+    take(hn::LoadU(d, x + i + 3 * lanes), sum3, square3);
+  }
+  for (; i < count; i += lanes) {
+    const int64_t n = HWY_MIN(lanes, count - i);
+    take(hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(n)), At(d, x, i, n), c), sum0, square0);
+  }
+  *distances = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3))));
+  *squares = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(square0, square1), hn::Add(square2, square3))));
 }
 
 template <typename T, bool kStore>
-HWY_INLINE T ExpSumOver(const T* x, int64_t count, T most, T* out) {
-  return SumOver<T>(count, [x, most, out](auto d, int64_t i, int64_t n) HWY_ATTR {
+HWY_INLINE T ExpSumOver(const T* x, int64_t count, T most, T* out, const T* next) {
+  return SumOver<T>(count, [=](auto d, int64_t i, int64_t n) HWY_ATTR {
+    hwy::Prefetch(next + i);
     const auto e = ExpNegative(d, hn::Sub(At(d, x, i, n), hn::Set(d, most)));
     if constexpr (kStore) {
       if (n == static_cast<int64_t>(hn::Lanes(d))) {
@@ -66,12 +87,28 @@ HWY_INLINE T ExpSumOver(const T* x, int64_t count, T most, T* out) {
   });
 }
 template <typename T>
-T ExpSum(const T* x, int64_t count, T most, T* out) {
-  return ExpSumOver<T, true>(x, count, most, out);
+T ExpSum(const T* x, int64_t count, T most, T* out, const T* next) {
+  return ExpSumOver<T, true>(x, count, most, out, next);
+}
+template <typename T>
+T ExpSumAndScale(const T* x, int64_t count, T most, T* out, const T* next, const T* powers, T factor, T* scaled) {
+  return SumOver<T>(count, [=](auto d, int64_t i, int64_t n) HWY_ATTR {
+    hwy::Prefetch(next + i);
+    const auto e = ExpNegative(d, hn::Sub(At(d, x, i, n), hn::Set(d, most)));
+    const auto done = hn::Mul(At(d, powers, i, n), hn::Set(d, factor));
+    if (n == static_cast<int64_t>(hn::Lanes(d))) {
+      hn::StoreU(e, d, out + i);
+      hn::Stream(done, d, scaled + i);
+    } else {
+      StoreAsN(e, d, out + i, static_cast<size_t>(n));
+      StoreAsN(done, d, scaled + i, static_cast<size_t>(n));
+    }
+    return e;
+  });
 }
 template <typename T>
 T ExpOnlySum(const T* x, int64_t count, T most) {
-  return ExpSumOver<T, false>(x, count, most, nullptr);
+  return ExpSumOver<T, false>(x, count, most, nullptr, x);
 }
 
 // The largest (or smallest) element, or NaN if there is one.
@@ -103,44 +140,89 @@ T Extreme(const T* x, int64_t count) {
   return hn::GetLane(kMax ? hn::MaxOfLanes(d, best) : hn::MinOfLanes(d, best));
 }
 
+// out[i] = value(d, i, lanes), a vector at a time.
+template <typename T, class Value>
+HWY_INLINE void MapRow(int64_t count, T* HWY_RESTRICT out, bool streams, const Value& value) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  if (streams) {
+    for (; i + lanes <= count; i += lanes) hn::Stream(value(d, i, lanes), d, out + i);
+  } else {
+    for (; i + lanes <= count; i += lanes) hn::StoreU(value(d, i, lanes), d, out + i);
+  }
+  if (i < count) StoreAsN(value(d, i, count - i), d, out + i, static_cast<size_t>(count - i));
+}
+
+template <typename T>
+void Scale(const T* x, int64_t count, T factor, T* out, bool streams) {
+  MapRow(count, out, streams,
+         [x, factor](auto d, int64_t i, int64_t n) HWY_ATTR { return hn::Mul(At(d, x, i, n), hn::Set(d, factor)); });
+}
+template <typename T>
+void Subtract(const T* x, int64_t count, T first, T second, T* out, bool streams) {
+  MapRow(count, out, streams, [=](auto d, int64_t i, int64_t n) HWY_ATTR {
+    return hn::Sub(hn::Sub(At(d, x, i, n), hn::Set(d, first)), hn::Set(d, second));
+  });
+}
+template <typename T>
+void Normalize(const T* x, int64_t count, T first, T second, T factor, const T* weight, const T* bias, T* out,
+               bool streams, const T* next) {
+  const auto normal = [=](auto d, int64_t i, int64_t n) HWY_ATTR {
+    hwy::Prefetch(next + i);
+    return hn::Mul(hn::Sub(hn::Sub(At(d, x, i, n), hn::Set(d, first)), hn::Set(d, second)), hn::Set(d, factor));
+  };
+  if (weight && bias) {
+    MapRow(count, out, streams, [=](auto d, int64_t i, int64_t n) HWY_ATTR {
+      return hn::MulAdd(normal(d, i, n), At(d, weight, i, n), At(d, bias, i, n));
+    });
+  } else if (weight) {
+    MapRow(count, out, streams,
+           [=](auto d, int64_t i, int64_t n) HWY_ATTR { return hn::Mul(normal(d, i, n), At(d, weight, i, n)); });
+  } else if (bias) {
+    MapRow(count, out, streams,
+           [=](auto d, int64_t i, int64_t n) HWY_ATTR { return hn::Add(normal(d, i, n), At(d, bias, i, n)); });
+  } else {
+    MapRow(count, out, streams, normal);
+  }
+}
+
+template <typename T>
+void AddRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT total) {
+  MapRow(count, total, false, [row, total](auto d, int64_t i, int64_t n) HWY_ATTR {
+    return hn::Add(At(d, static_cast<const T*>(total), i, n), At(d, row, i, n));
+  });
+}
+// Keeps what is there when it is at least as good or NaN.
+template <typename T, bool kMax>
+void ExtremeRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT best) {
+  MapRow(count, best, false, [row, best](auto d, int64_t i, int64_t n) HWY_ATTR {
+    const auto old = At(d, static_cast<const T*>(best), i, n), x = At(d, row, i, n);
+    const auto good = kMax ? hn::Ge(old, x) : hn::Le(old, x);
+    return hn::IfThenElse(hn::Or(good, hn::IsNaN(old)), old, x);
+  });
+}
 // What follows is element by element and simple enough for the compiler to vectorise.
 template <typename T>
-void Scale(const T* HWY_RESTRICT x, int64_t count, T factor, T* HWY_RESTRICT out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = x[i] * factor;
+void AddTotal(const T* HWY_RESTRICT row, int64_t count, double* HWY_RESTRICT total) {
+  for (int64_t i = 0; i < count; ++i) total[i] += static_cast<double>(row[i]);
 }
 template <typename T>
-void Subtract(const T* HWY_RESTRICT x, int64_t count, T first, T second, T* HWY_RESTRICT out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - first) - second;
-}
-template <typename T>
-void Normalize(const T* HWY_RESTRICT x, int64_t count, T centre, T factor, const T* HWY_RESTRICT weight,
-               const T* HWY_RESTRICT bias, T* HWY_RESTRICT out) {
-  if (weight && bias) {
-    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor * weight[i] + bias[i];
-  } else if (weight) {
-    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor * weight[i];
-  } else if (bias) {
-    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor + bias[i];
-  } else {
-    for (int64_t i = 0; i < count; ++i) out[i] = (x[i] - centre) * factor;
+void MergeColumns(const double* HWY_RESTRICT mean, const double* HWY_RESTRICT squares, int64_t count, double share,
+                  double spread, double* HWY_RESTRICT total_mean, double* HWY_RESTRICT total_squares) {
+  for (int64_t i = 0; i < count; ++i) {
+    const double delta = mean[i] - total_mean[i];
+    total_mean[i] += delta * share;
+    total_squares[i] += squares[i] + delta * delta * spread;
   }
 }
 template <typename T>
-void AddRows(const T* const rows[4], int64_t count, T* HWY_RESTRICT total) {
+void SquaresRows(const T* const rows[4], int64_t count, const T* HWY_RESTRICT centre, T* HWY_RESTRICT total) {
   const T *HWY_RESTRICT a = rows[0], *HWY_RESTRICT b = rows[1], *HWY_RESTRICT c = rows[2], *HWY_RESTRICT e = rows[3];
-  for (int64_t i = 0; i < count; ++i) total[i] += (a[i] + b[i]) + (c[i] + e[i]);
-}
-template <typename T>
-void AddRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT total) {
-  for (int64_t i = 0; i < count; ++i) total[i] += row[i];
-}
-template <typename T>
-void MaxRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT most) {
-  for (int64_t i = 0; i < count; ++i) most[i] = (most[i] >= row[i]) | (most[i] != most[i]) ? most[i] : row[i];
-}
-template <typename T>
-void MinRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT least) {
-  for (int64_t i = 0; i < count; ++i) least[i] = (least[i] <= row[i]) | (least[i] != least[i]) ? least[i] : row[i];
+  for (int64_t i = 0; i < count; ++i) {
+    const T da = a[i] - centre[i], db = b[i] - centre[i], dc = c[i] - centre[i], de = e[i] - centre[i];
+    total[i] += (da * da + db * db) + (dc * dc + de * de);
+  }
 }
 template <typename T>
 void SquaresRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT centre, T* HWY_RESTRICT total) {
@@ -176,9 +258,26 @@ void ExpRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT most
 template <typename T>
 const cpu::RowKernels<T>* Table() {
   static constexpr cpu::RowKernels<T> kTable = {
-      Sum<T>,    Extreme<T, true>, Extreme<T, false>, Squares<T>,  ExpSum<T>,      ExpOnlySum<T>,
-      Scale<T>,  Subtract<T>,      Normalize<T>,      AddRows<T>,  AddRow<T>,      MaxRow<T>,
-      MinRow<T>, SquaresRow<T>,    ExpRow<T>,         ScaleRow<T>, SubtractRow<T>,
+      .sum = Sum<T>,
+      .max = Extreme<T, true>,
+      .min = Extreme<T, false>,
+      .moments = MomentsOf<T>,
+      .exp_sum = ExpSum<T>,
+      .exp_sum_and_scale = ExpSumAndScale<T>,
+      .exp_only_sum = ExpOnlySum<T>,
+      .scale = Scale<T>,
+      .subtract = Subtract<T>,
+      .normalize = Normalize<T>,
+      .add_row = AddRow<T>,
+      .max_row = ExtremeRow<T, true>,
+      .min_row = ExtremeRow<T, false>,
+      .add_total = AddTotal<T>,
+      .squares_rows = SquaresRows<T>,
+      .squares_row = SquaresRow<T>,
+      .exp_row = ExpRow<T>,
+      .scale_row = ScaleRow<T>,
+      .merge_columns = MergeColumns<T>,
+      .subtract_row = SubtractRow<T>,
   };
   return &kTable;
 }

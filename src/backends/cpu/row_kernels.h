@@ -16,22 +16,33 @@ struct RowKernels {
   T (*sum)(const T* x, int64_t count);
   T (*max)(const T* x, int64_t count);
   T (*min)(const T* x, int64_t count);
-  T (*squares)(const T* x, int64_t count, T centre);                       // sum of (x - centre)^2
-  T (*exp_sum)(const T* x, int64_t count, T most, T* out);                 // out = e^(x - most), returns the sum
-  T (*exp_only_sum)(const T* x, int64_t count, T most);                    // the same without out
-  void (*scale)(const T* x, int64_t count, T factor, T* out);              // x * factor
-  void (*subtract)(const T* x, int64_t count, T first, T second, T* out);  // (x - first) - second
-  // (x - centre) * factor * weight + bias; weight and bias may be null.
-  void (*normalize)(const T* x, int64_t count, T centre, T factor, const T* weight, const T* bias, T* out);
+  // Sums of x - centre and of (x - centre)^2, in one pass.
+  void (*moments)(const T* x, int64_t count, T centre, T* distances, T* squares);
+  // With `streams`, aligned results are written past the caches. `next` is fetched into them for the next call (or x).
+  T (*exp_sum)(const T* x, int64_t count, T most, T* out, const T* next);  // out = e^(x - most), returns the sum
+  // The same, while scaling the powers of the row before and writing them past the caches: one waits for memory while
+  // the other computes. All rows have `count` elements and `scaled` is aligned.
+  T(*exp_sum_and_scale)
+  (const T* x, int64_t count, T most, T* out, const T* next, const T* powers, T factor, T* scaled);
+  T (*exp_only_sum)(const T* x, int64_t count, T most);                                  // the same without out
+  void (*scale)(const T* x, int64_t count, T factor, T* out, bool streams);              // x * factor
+  void (*subtract)(const T* x, int64_t count, T first, T second, T* out, bool streams);  // (x - first) - second
+  // ((x - first) - second) * factor * weight + bias; weight and bias may be null.
+  void (*normalize)(const T* x, int64_t count, T first, T second, T factor, const T* weight, const T* bias, T* out,
+                    bool streams, const T* next);
 
   // Over columns: one row at a time into an accumulator of the same length.
-  void (*add_rows)(const T* const rows[4], int64_t count, T* total);  // four at once
   void (*add_row)(const T* row, int64_t count, T* total);
   void (*max_row)(const T* row, int64_t count, T* most);
   void (*min_row)(const T* row, int64_t count, T* least);
+  void (*add_total)(const T* row, int64_t count, double* total);
+  void (*squares_rows)(const T* const rows[4], int64_t count, const T* centre, T* total);  // four at once
   void (*squares_row)(const T* row, int64_t count, const T* centre, T* total);
   void (*exp_row)(const T* row, int64_t count, const T* most, T* out, T* total);
   void (*scale_row)(const T* row, int64_t count, const T* factor, T* out);
+  // Means and squares of columns, merged with those of other rows: see variance.cpp.
+  void (*merge_columns)(const double* mean, const double* squares, int64_t count, double share, double spread,
+                        double* total_mean, double* total_squares);
   void (*subtract_row)(const T* row, int64_t count, const T* first, const T* second, T* out);
 };
 

@@ -28,10 +28,16 @@ class Source {
         in_place_(dtype == compute),
         rows_are_long_(row_ >= kLongRow || nest.rank <= 1) {}
 
+  int64_t compute_size() const { return compute_size_; }
   // Every element is the same one.
   bool repeats() const { return row_ == 1 || (stride_ == 0 && nest_.rank <= 1); }
   // All of it can be handed out without a buffer.
   bool is_array() const { return in_place_ && stride_ == 1 && nest_.rank <= 1 && !repeats(); }
+  // The length after which short rows repeat, or 0: then the elements from any place on are found in a buffer that
+  // holds the run and one period more.
+  int64_t period() const { return nest_.rank == 2 && nest_.strides[0][0] == 0 && !rows_are_long_ ? row_ : 0; }
+  static constexpr int64_t kMostPeriod = 127;
+
   // How far a run from `begin` may go, at most `most`, so that long rows are handed out in place.
   int64_t limit(int64_t begin, int64_t most) const {
     return rows_are_long_ && nest_.rank > 1 ? std::min(most, row_ - begin % row_) : most;
@@ -44,7 +50,7 @@ class Source {
   const void* fetch(int64_t begin, int64_t count, void* buffer, int64_t base = 0) const;
 
  private:
-  static constexpr int64_t kLongRow = 128;
+  static constexpr int64_t kLongRow = kMostPeriod + 1;
 
   void fill_rows(int64_t begin, int64_t count, int64_t base, std::byte* to) const;
 

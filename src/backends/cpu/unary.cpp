@@ -15,22 +15,26 @@ HWY_BEFORE_NAMESPACE();
 namespace wick::HWY_NAMESPACE {
 namespace {
 
-using UnaryFn = void (*)(const void* in, void* out, size_t count);
+using UnaryFn = void (*)(const void* in, void* out, size_t count, bool streams);
 
 // Op is a functor of (d, vector); a template argument, so that it is inlined into the loop.
 template <typename T, auto kOp>
-void VectorRun(const void* from, void* to, size_t count) {
+void VectorRun(const void* from, void* to, size_t count, bool streams) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
   const T* HWY_RESTRICT in = static_cast<const T*>(from);
   T* HWY_RESTRICT out = static_cast<T*>(to);
   size_t i = 0;
-  for (; i + lanes <= count; i += lanes) hn::StoreU(kOp(d, hn::LoadU(d, in + i)), d, out + i);
+  if (streams) {
+    for (; i + lanes <= count; i += lanes) hn::Stream(kOp(d, hn::LoadU(d, in + i)), d, out + i);
+  } else {
+    for (; i + lanes <= count; i += lanes) hn::StoreU(kOp(d, hn::LoadU(d, in + i)), d, out + i);
+  }
   if (i < count) StoreAsN(kOp(d, LoadAsN(d, in + i, count - i)), d, out + i, count - i);
 }
 
 template <typename T, auto kOp>
-void ScalarRun(const void* from, void* to, size_t count) {
+void ScalarRun(const void* from, void* to, size_t count, bool /*streams*/) {
   const T* HWY_RESTRICT in = static_cast<const T*>(from);
   T* HWY_RESTRICT out = static_cast<T*>(to);
   for (size_t i = 0; i < count; ++i) out[i] = kOp(in[i]);
@@ -143,14 +147,14 @@ void unary(UnaryOp op, const Tensor& x, const Tensor& out) {
   const Source source(x, compute);
   if (is_float(compute)) {
     const auto fn = compute == DType::kF32 ? HWY_DYNAMIC_DISPATCH(UnaryF32)(op) : HWY_DYNAMIC_DISPATCH(UnaryF64)(op);
-    for_each_run({&source, 1}, false, out, compute,
-                 [&](const Run& run, void* to, int64_t count) { fn(run.in[0], to, count); });
+    for_each_run({&source, 1}, {.streams = true}, out, compute,
+                 [&](const Run& run, void* to, int64_t count) { fn(run.in[0], to, count, run.streams); });
     return;
   }
   visit_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) {
-      for_each_run({&source, 1}, false, out, compute, [&](const Run& run, void* to, int64_t count) {
+      for_each_run({&source, 1}, {}, out, compute, [&](const Run& run, void* to, int64_t count) {
         integer_run(op, static_cast<const T*>(run.in[0]), static_cast<T*>(to), count);
       });
     }

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/moments.h"
 #include "backends/cpu/reduce_plan.h"
-#include "backends/cpu/row_kernels.h"
 #include "backends/cpu/scratch.h"
 #include "base/thread_pool.h"
 
@@ -11,8 +11,8 @@ namespace wick::cpu {
 namespace {
 
 constexpr int64_t kPiece = 16384;
-constexpr int64_t kColumns = 512;
-constexpr int64_t kRowBlock = 64;  // rows whose mean, then squares, are taken while they are in the cache
+constexpr int64_t kColumns = 1024;
+constexpr int64_t kRowBlock = 128;  // rows whose mean, then squares, are taken while they are in the cache
 constexpr int64_t kFew = 8;
 
 // Mean and sum of squared distances from it of `count` elements; two are merged without looking at the elements again.
@@ -24,11 +24,6 @@ struct Moments {
     mean += delta * (other.count / total);
     squares += other.squares + delta * delta * (count * other.count / total);
     count = total;
-  }
-  // From squares around a rounded mean.
-  static Moments around(double count, double sum, double centre, double squares) {
-    const double mean = sum / count, off = mean - centre;
-    return {count, mean, squares - count * off * off};
   }
 };
 
@@ -49,8 +44,8 @@ void variance_rows(const ReducePlan& plan, const Source& source, int64_t correct
     alignas(64) T buffer[kChunk];
     const int64_t begin = c * kChunk, count = std::min(kChunk, plan.count - begin);
     const T* x = static_cast<const T*>(source.fetch(begin, count, buffer, base));
-    const T sum = kernels.sum(x, count), centre = sum / static_cast<T>(count);
-    return Moments::around(static_cast<double>(count), sum, centre, kernels.squares(x, count, centre));
+    const RowMoments<T> moments = row_moments(kernels, x, count);
+    return Moments{moments.count, moments.mean(), moments.squares};
   };
   if (chunks == 1 || plan.outputs >= kFew) {
     parallel_for(plan.outputs, std::max<int64_t>(1, kPiece / plan.count), [&](int64_t begin, int64_t end) {
@@ -74,22 +69,44 @@ void variance_rows(const ReducePlan& plan, const Source& source, int64_t correct
   }
 }
 
-// Columns [column, column + count) of the rows of one block.
+// Moments of a tile of columns: a mean and squares each, a common count.
+struct TileMoments {
+  double count = 0;
+  double mean[kColumns], squares[kColumns];
+
+  void merge(const TileMoments& other, int64_t columns) {
+    const double total = count + other.count, share = other.count / total;
+    row_kernels<double>().merge_columns(other.mean, other.squares, columns, share, count * share, mean, squares);
+    count = total;
+  }
+};
+
+// Columns [column, column + columns) of the rows of one block.
 template <typename T>
-void block_moments(const ReducePlan& plan, const Source& source, int64_t base, int64_t column, int64_t count,
-                   int64_t first, int64_t last, Moments* result) {
+void block_moments(const ReducePlan& plan, const Source& source, int64_t base, int64_t column, int64_t columns,
+                   int64_t first, int64_t last, TileMoments& result) {
   const auto& kernels = row_kernels<T>();
-  alignas(64) T buffer[kColumns], sum[kColumns], centre[kColumns], squares[kColumns];
-  const auto row = [&](int64_t r) {
-    return static_cast<const T*>(source.fetch(column, count, buffer, base + offset_at(plan.reduced, r)));
+  alignas(64) T buffers[4][kColumns], sum[kColumns], centre[kColumns], squares[kColumns];
+  const auto row = [&](int64_t r, int slot) {
+    return static_cast<const T*>(source.fetch(column, columns, buffers[slot], base + offset_at(plan.reduced, r)));
   };
-  std::copy_n(row(first), count, sum);
-  for (int64_t r = first + 1; r < last; ++r) kernels.add_row(row(r), count, sum);
-  for (int64_t i = 0; i < count; ++i) centre[i] = sum[i] / static_cast<T>(last - first);
-  std::fill_n(squares, count, T{0});
-  for (int64_t r = first; r < last; ++r) kernels.squares_row(row(r), count, centre, squares);
-  for (int64_t i = 0; i < count; ++i) {
-    result[i] = Moments::around(static_cast<double>(last - first), sum[i], centre[i], squares[i]);
+  std::fill_n(sum, columns, T{0});
+  for (int64_t r = first; r < last; ++r) kernels.add_row(row(r, 0), columns, sum);
+  result.count = static_cast<double>(last - first);
+  for (int64_t i = 0; i < columns; ++i) {
+    centre[i] = sum[i] / static_cast<T>(last - first);
+    squares[i] = 0;
+  }
+  int64_t r = first;
+  for (; r + 4 <= last; r += 4) {
+    const T* const four[4] = {row(r, 0), row(r + 1, 1), row(r + 2, 2), row(r + 3, 3)};
+    kernels.squares_rows(four, columns, centre, squares);
+  }
+  for (; r < last; ++r) kernels.squares_row(row(r, 0), columns, centre, squares);
+  for (int64_t i = 0; i < columns; ++i) {
+    const double mean = static_cast<double>(sum[i]) / result.count, off = mean - static_cast<double>(centre[i]);
+    result.mean[i] = mean;
+    result.squares[i] = static_cast<double>(squares[i]) - result.count * off * off;
   }
 }
 
@@ -99,42 +116,40 @@ void variance_columns(const ReducePlan& plan, const Source& source, int64_t corr
   const int64_t tasks = plan.outputs / width * tiles, blocks = (plan.count + kRowBlock - 1) / kRowBlock;
   LoopNest<1> outer = plan.kept;
   outer.rank -= 1;
-  const auto block = [&](int64_t task, int64_t b, Moments* result) {
-    const int64_t column = task % tiles * kColumns, count = std::min(kColumns, width - column);
-    block_moments<T>(plan, source, offset_at(outer, task / tiles), column, count, b * kRowBlock,
-                     std::min(plan.count, (b + 1) * kRowBlock), result);
-    return count;
+  const auto columns_of = [&](int64_t task) { return std::min(kColumns, width - task % tiles * kColumns); };
+  const auto block = [&](int64_t task, int64_t b, TileMoments& result) {
+    block_moments<T>(plan, source, offset_at(outer, task / tiles), task % tiles * kColumns, columns_of(task),
+                     b * kRowBlock, std::min(plan.count, (b + 1) * kRowBlock), result);
   };
-  const auto finish_tile = [&](int64_t task, int64_t count, const Moments* totals) {
+  const auto finish_tile = [&](int64_t task, const TileMoments& totals) {
     const int64_t at = task / tiles * width + task % tiles * kColumns;
-    for (int64_t i = 0; i < count; ++i) finish(out, at + i, totals[i], correction);
+    for (int64_t i = 0; i < columns_of(task); ++i) {
+      finish(out, at + i, {totals.count, totals.mean[i], totals.squares[i]}, correction);
+    }
   };
   if (tasks >= kFew || blocks == 1) {
-    parallel_for(tasks, std::max<int64_t>(1, kPiece / (plan.count * std::min(width, kColumns))),
-                 [&](int64_t begin, int64_t end) {
-                   Moments totals[kColumns], part[kColumns];
-                   for (int64_t task = begin; task < end; ++task) {
-                     const int64_t count = block(task, 0, totals);
-                     for (int64_t b = 1; b < blocks; ++b) {
-                       block(task, b, part);
-                       for (int64_t i = 0; i < count; ++i) totals[i].merge(part[i]);
-                     }
-                     finish_tile(task, count, totals);
-                   }
-                 });
+    const int64_t grain = std::max<int64_t>(1, kPiece / (plan.count * std::min(width, kColumns)));
+    parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
+      TileMoments totals, part;
+      for (int64_t task = begin; task < end; ++task) {
+        block(task, 0, totals);
+        for (int64_t b = 1; b < blocks; ++b) {
+          block(task, b, part);
+          totals.merge(part, columns_of(task));
+        }
+        finish_tile(task, totals);
+      }
+    });
     return;
   }
-  Moments* parts = scratch<Moments, PartialTag>(tasks * blocks * kColumns);
+  TileMoments* parts = scratch<TileMoments, PartialTag>(tasks * blocks);
   parallel_for(tasks * blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) block(i / blocks, i % blocks, parts + i * kColumns);
+    for (int64_t i = begin; i < end; ++i) block(i / blocks, i % blocks, parts[i]);
   });
   for (int64_t task = 0; task < tasks; ++task) {
-    Moments* totals = parts + task * blocks * kColumns;
-    const int64_t count = std::min(kColumns, width - task % tiles * kColumns);
-    for (int64_t b = 1; b < blocks; ++b) {
-      for (int64_t i = 0; i < count; ++i) totals[i].merge(totals[b * kColumns + i]);
-    }
-    finish_tile(task, count, totals);
+    TileMoments& totals = parts[task * blocks];
+    for (int64_t b = 1; b < blocks; ++b) totals.merge(parts[task * blocks + b], columns_of(task));
+    finish_tile(task, totals);
   }
 }
 

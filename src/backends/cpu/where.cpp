@@ -20,7 +20,7 @@ void where_run(const Run& run, T* __restrict out, int64_t count) {
 void where(const Tensor& condition, const Tensor& a, const Tensor& b, const Tensor& out) {
   const DType dtype = out.dtype();
   const Source sources[] = {Source(condition, DType::kU8), Source(a, dtype), Source(b, dtype)};
-  for_each_run(sources, false, out, dtype, [&](const Run& run, void* to, int64_t count) {
+  for_each_run(sources, {}, out, dtype, [&](const Run& run, void* to, int64_t count) {
     switch (size_of(dtype)) {
       case 1: return where_run(run, static_cast<uint8_t*>(to), count);
       case 2: return where_run(run, static_cast<uint16_t*>(to), count);
