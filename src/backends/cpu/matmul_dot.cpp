@@ -30,33 +30,29 @@ HWY_INLINE auto FoldTo16Bytes(V v) {
 
 // The sums of four vectors' lanes, added to (or, for the first block, put into) four neighbouring results.
 template <class V, typename Acc = hn::TFromV<V>>
-HWY_INLINE void FinishFour(V v0, V v1, V v2, V v3, bool first, int64_t columns, Acc* HWY_RESTRICT out) {
+HWY_INLINE void FinishFour(V v0, V v1, V v2, V v3, bool first, Acc* HWY_RESTRICT out) {
   const auto x0 = FoldTo16Bytes(v0), x1 = FoldTo16Bytes(v1), x2 = FoldTo16Bytes(v2), x3 = FoldTo16Bytes(v3);
   using D = hn::DFromV<decltype(FoldTo16Bytes(v0))>;
   const D d;
   constexpr int64_t kLanes = kLanesOf<D>;
-  HWY_ALIGN Acc sums[4];
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (kLanes == 4) {
     const auto s01 = hn::Add(hn::ConcatLowerLower(d, x1, x0), hn::ConcatUpperUpper(d, x1, x0));
     const auto s23 = hn::Add(hn::ConcatLowerLower(d, x3, x2), hn::ConcatUpperUpper(d, x3, x2));
     const auto total = hn::Add(hn::ConcatEven(d, s23, s01), hn::ConcatOdd(d, s23, s01));
-    if (columns >= 4) {
-      hn::StoreU(first ? total : hn::Add(hn::LoadU(d, out), total), d, out);
-      return;
-    }
-    hn::Store(total, d, sums);
-  } else  // NOLINT: joins the loop below
-#endif
-  {
-    HWY_ALIGN Acc lanes[4 * kLanes];
-    hn::Store(x0, d, lanes);
-    hn::Store(x1, d, lanes + kLanes);
-    hn::Store(x2, d, lanes + 2 * kLanes);
-    hn::Store(x3, d, lanes + 3 * kLanes);
-    for (int64_t j = 0; j < 4; ++j) sums[j] = kLanes == 2 ? lanes[2 * j] + lanes[2 * j + kLanes - 1] : lanes[j];
+    hn::StoreU(first ? total : hn::Add(hn::LoadU(d, out), total), d, out);
+    return;
   }
-  for (int64_t j = 0; j < std::min<int64_t>(columns, 4); ++j) out[j] = first ? sums[j] : out[j] + sums[j];
+#endif
+  HWY_ALIGN Acc lanes[4 * kLanes];
+  hn::Store(x0, d, lanes);
+  hn::Store(x1, d, lanes + kLanes);
+  hn::Store(x2, d, lanes + 2 * kLanes);
+  hn::Store(x3, d, lanes + 3 * kLanes);
+  for (int64_t j = 0; j < 4; ++j) {
+    const Acc sum = kLanes == 2 ? lanes[2 * j] + lanes[2 * j + kLanes - 1] : lanes[j];
+    out[j] = first ? sum : out[j] + sum;
+  }
 }
 
 #if HWY_TARGET == HWY_AVX3
@@ -102,20 +98,24 @@ HWY_INLINE void FinishTile(const V (&acc)[kRows][4], bool first, float* HWY_REST
 #endif
 
 // kRows x kCols dot products over one sum block. a: packed [steps][kRows][lanes], zeros behind the end.
-// b: column j at b[j], `step` elements from one vector to the next; `tail` elements count in the last vector (0: all).
-template <int kRows, int kCols, typename Acc, typename T>
+// b: column j at b[j], `step` elements from one vector to the next; kTail: only `tail` elements of the last vector
+// count.
+template <int kRows, int kCols, bool kTail, typename Acc, typename T>
 HWY_INLINE void DotTile(const Acc* HWY_RESTRICT a, const T* const* HWY_RESTRICT b, int64_t step, int64_t steps,
-                        int64_t tail, bool first, int64_t columns, Acc* HWY_RESTRICT out, int64_t out_stride) {
+                        int64_t tail, bool first, Acc* HWY_RESTRICT out, int64_t out_stride) {
   const hn::ScalableTag<Acc> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = kLanesOf<decltype(d)>;
   V acc[kRows][kCols];
   const T* HWY_RESTRICT column[kCols];
+#pragma GCC unroll 8
   for (int j = 0; j < kCols; ++j) column[j] = b[j];
+#pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
     for (int j = 0; j < kCols; ++j) acc[i][j] = hn::Zero(d);
   }
-  const int64_t whole = tail ? steps - 1 : steps;
+  const int64_t whole = kTail ? steps - 1 : steps;
   for (int64_t s = 0; s < whole; ++s, a += kRows * kLanes) {
     V right[kCols];
 #pragma GCC unroll 8
@@ -127,39 +127,63 @@ HWY_INLINE void DotTile(const Acc* HWY_RESTRICT a, const T* const* HWY_RESTRICT 
       for (int j = 0; j < kCols; ++j) acc[i][j] = hn::MulAdd(left, right[j], acc[i][j]);
     }
   }
-  if (tail) {
+  if constexpr (kTail) {
+#pragma GCC unroll 8
     for (int j = 0; j < kCols; ++j) {
       const V right = LoadAsN(d, column[j] + whole * step, static_cast<size_t>(tail));
+#pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) acc[i][j] = hn::MulAdd(hn::LoadU(d, a + i * kLanes), right, acc[i][j]);
     }
   }
 #if HWY_TARGET == HWY_AVX3
   if constexpr (kCols == 4 && kRows > 1 && std::is_same_v<Acc, float>) {
-    if (columns >= 4) return FinishTile(acc, first, out, out_stride);
+    return FinishTile(acc, first, out, out_stride);
   }
 #endif
-  for (int i = 0; i < kRows; ++i, out += out_stride) {
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
     for (int j = 0; j < kCols; j += 4) {
-      FinishFour(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3], first, columns - j, out + j);
+      FinishFour(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3], first, out + i * out_stride + j);
     }
   }
 }
 
-template <int kCols, typename Acc, typename T>
+template <int kCols, bool kTail, typename Acc, typename T>
 HWY_INLINE void DotTileRows(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail,
-                            bool first, int64_t columns, Acc* out, int64_t out_stride) {
-  const auto tile = [&](auto count) HWY_ATTR {
-    DotTile<decltype(count)::value, kCols>(a, b, step, steps, tail, first, columns, out, out_stride);
-  };
+                            bool first, Acc* out, int64_t out_stride) {
+#define WICK_TILE(count) DotTile<count, kCols, kTail>(a, b, step, steps, tail, first, out, out_stride)
   switch (rows) {
-    case 1: tile(std::integral_constant<int, 1>()); break;
-    case 2: tile(std::integral_constant<int, 2>()); break;
-    case 3: tile(std::integral_constant<int, 3>()); break;
+    case 1: return WICK_TILE(1);
+    case 2: return WICK_TILE(2);
+    case 3: return WICK_TILE(3);
 #if WICK_MANY_REGISTERS
-    case 4: tile(std::integral_constant<int, 4>()); break;
-    case 5: tile(std::integral_constant<int, 5>()); break;
-    case 6: tile(std::integral_constant<int, 6>()); break;
+    case 4: return WICK_TILE(4);
+    case 5: return WICK_TILE(5);
+    case 6: return WICK_TILE(6);
 #endif
+  }
+#undef WICK_TILE
+}
+
+// A tile at the right edge is computed whole, beside the output, and its first `columns` columns are kept.
+template <int kCols, bool kTail, typename Acc, typename T>
+void DotEdge(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail, bool first,
+             int64_t columns, Acc* out, int64_t out_stride) {
+  Acc sums[kDotRows * kCols];
+  DotTileRows<kCols, kTail>(rows, a, b, step, steps, tail, true, sums, kCols);
+  for (int64_t i = 0; i < rows; ++i, out += out_stride) {
+    for (int64_t j = 0; j < columns; ++j) out[j] = first ? sums[i * kCols + j] : out[j] + sums[i * kCols + j];
+  }
+}
+
+template <int kCols, bool kTail, typename Acc, typename T>
+void DotColumns(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail, bool first,
+                int64_t columns, Acc* out, int64_t out_stride) {
+  if (columns >= kCols) {
+    DotTileRows<kCols, kTail>(rows, a, b, step, steps, tail, first, out, out_stride);
+  } else {
+    DotEdge<kCols, kTail>(rows, a, b, step, steps, tail, first, columns, out, out_stride);
   }
 }
 
@@ -202,8 +226,9 @@ struct DotKernel {
           column[c] = b + (task.column + j + std::min(c, columns - 1)) * plan.b_col + k;
         }
         for (int64_t p = 0; p < panels.parts; ++p) {
-          DotTileRows<kCols>(panels.length(p), rows, column, kLanes, padded / kLanes, length % kLanes, k == 0, columns,
-                             task.out + panels.begin(p) * task.out_stride + j, task.out_stride);
+          const auto run = length % kLanes ? DotColumns<kCols, true, Acc, T> : DotColumns<kCols, false, Acc, T>;
+          run(panels.length(p), rows, column, kLanes, padded / kLanes, length % kLanes, k == 0, columns,
+              task.out + panels.begin(p) * task.out_stride + j, task.out_stride);
           rows += panels.length(p) * padded;
         }
       }
@@ -242,8 +267,8 @@ struct DotKernel {
       const Acc* group = packed;
       for (int64_t j = 0; j < task.column_count; j += kDotColumns, group += kDotColumns * padded) {
         const Acc* const column[kDotColumns] = {group, group + kLanes, group + 2 * kLanes, group + 3 * kLanes};
-        DotTileRows<kDotColumns>(panels.length(p), rows, column, kDotColumns * kLanes, padded / kLanes, 0, first,
-                                 task.column_count - j, out + j, task.out_stride);
+        DotColumns<kDotColumns, false>(panels.length(p), rows, column, kDotColumns * kLanes, padded / kLanes, 0, first,
+                                       task.column_count - j, out + j, task.out_stride);
       }
       rows += panels.length(p) * padded;
     }
