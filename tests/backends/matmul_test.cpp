@@ -65,16 +65,16 @@ TEST(CpuMatmul, MatchesReferenceAtAwkwardSizes) {
   on_every_target([](const std::string&) {
     for (const Layout2d layout : kLayouts) {
       for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 1, 1},
-                                   {1, 5, 17},
-                                   {2, 17, 1},
-                                   {5, 2, 65},
-                                   {17, 65, 5},
-                                   {65, 127, 17},
-                                   {13, 130, 67},
-                                   {1, 1030, 65},
-                                   {3, 600, 259},
-                                   {9, 513, 97},
-                                   {200, 33, 50}}) {
+                                    {1, 5, 17},
+                                    {2, 17, 1},
+                                    {5, 2, 65},
+                                    {17, 65, 5},
+                                    {65, 127, 17},
+                                    {13, 130, 67},
+                                    {1, 1030, 65},
+                                    {3, 600, 259},
+                                    {9, 513, 97},
+                                    {200, 33, 50}}) {
         const Tensor a = make(m, k, Layout2d::kRows, DType::kF32, 1), b = make(k, n, layout, DType::kF32, 2);
         expect_matches_reference(a, b, cat(m, "x", k, "x", n, " layout ", static_cast<int>(layout)));
       }
@@ -150,9 +150,9 @@ TEST(CpuMatmul, ARowDoesNotDependOnItsNeighbours) {
   on_every_target([](const std::string&) {
     for (const Layout2d layout : kLayouts) {
       for (const auto& [x, y] : {std::pair{DType::kF32, DType::kF32},
-                                {DType::kF32, DType::kBF16},
-                                {DType::kF16, DType::kF16},
-                                {DType::kF64, DType::kF64}}) {
+                                 {DType::kF32, DType::kBF16},
+                                 {DType::kF16, DType::kF16},
+                                 {DType::kF64, DType::kF64}}) {
         const Tensor a = randn({40, 530}, 15, x), b = make(530, 51, layout, y, 16);
         std::vector<Tensor> alone;
         for (int64_t i = 0; i < 40; ++i) alone.push_back(matmul(narrow(a, 0, i, 1), b));

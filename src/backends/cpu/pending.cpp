@@ -22,10 +22,6 @@ void sort(const Tensor& x, int dim, bool descending, const Tensor& values, const
 void topk(const Tensor& x, int dim, bool largest, const Tensor& values, const Tensor& indices) {
   reference::topk(x, dim, largest, values, indices);
 }
-void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const AttentionParams& params,
-               const Tensor& out) {
-  reference::attention(q, k, v, mask, params, out);
-}
 void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, float eps, const Tensor& out) {
   reference::layer_norm(x, weight, bias, eps, out);
 }
