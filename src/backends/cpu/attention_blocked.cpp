@@ -70,13 +70,13 @@ struct BlockedAttention {
     std::fill_n(scratch.total, row_count, 0.0f);
   }
 
-  // Keys of a block, turned, to [group of columns][dim][kTileKeys].
+  // Keys of a block, turned, to [kBlockKeys / lanes][dim][lanes], zeros past the last.
   void pack_keys(int64_t key, int64_t count) {
-    const int64_t row_stride = plan.k.strides()[2];
+    constexpr int64_t kLanes = kLanesOf<hn::ScalableTag<float>>;
     if (count < kBlockKeys) std::fill_n(scratch.keys, kBlockKeys * plan.dim, 0.0f);
-    for (int64_t j = 0; j < count; j += kTileKeys) {
-      PackTurned(plan.at<T>(plan.k, batch, kv_head, key + j), row_stride, plan.k.strides()[3],
-                 std::min(kTileKeys, count - j), kTileKeys, plan.dim, scratch.keys + j * plan.dim);
+    for (int64_t j = 0; j < count; j += kLanes) {
+      PackTurned(plan.at<T>(plan.k, batch, kv_head, key + j), plan.k.strides()[2], plan.k.strides()[3],
+                 std::min(kLanes, count - j), kLanes, plan.dim, scratch.keys + j * plan.dim);
     }
   }
 

@@ -19,15 +19,16 @@ inline constexpr int64_t kTileVectors = WICK_MANY_REGISTERS ? 4 : 2;
 inline constexpr int64_t kTileKeys = kTileVectors * kLanesOf<hn::ScalableTag<float>>;
 static_assert(kBlockKeys % kTileKeys == 0);
 
-// acc[i][j] += a(i, k) * b(k, j) in order of k; element k of row i of a is a[i * kRowStep + k * kStep].
+// acc[i][j] += a(i, k) * b(k, j) in order of k; element k of row i of a is a[i * kRowStep + k * kStep], vector j of
+// row k of b is at b[k * b_stride + j * vector_stride].
 template <int kRows, int kVectors, int64_t kRowStep, int64_t kStep, class V>
-HWY_INLINE void Accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t b_stride, int64_t length,
-                           V (&acc)[kRows][kVectors]) {
+HWY_INLINE void Accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t b_stride,
+                           int64_t vector_stride, int64_t length, V (&acc)[kRows][kVectors]) {
   const hn::ScalableTag<float> d;
   for (int64_t k = 0; k < length; ++k, a += kStep, b += b_stride) {
     V right[kVectors];
 #pragma GCC unroll 8
-    for (int j = 0; j < kVectors; ++j) right[j] = hn::LoadU(d, b + j * kLanesOf<decltype(d)>);
+    for (int j = 0; j < kVectors; ++j) right[j] = hn::LoadU(d, b + j * vector_stride);
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
       const V left = hn::Set(d, a[i * kRowStep]);
@@ -41,6 +42,7 @@ template <int kRows>
 HWY_INLINE void ScoreRows(const float* HWY_RESTRICT query, const float* HWY_RESTRICT keys, int64_t dim,
                           float* HWY_RESTRICT scores) {
   const hn::ScalableTag<float> d;
+  constexpr int64_t kLanes = kLanesOf<decltype(d)>;
   for (int64_t key = 0; key < kBlockKeys; key += kTileKeys) {
     hn::Vec<decltype(d)> acc[kRows][kTileVectors];
 #pragma GCC unroll 8
@@ -48,12 +50,12 @@ HWY_INLINE void ScoreRows(const float* HWY_RESTRICT query, const float* HWY_REST
 #pragma GCC unroll 8
       for (int j = 0; j < kTileVectors; ++j) acc[i][j] = hn::Zero(d);
     }
-    Accumulate<kRows, kTileVectors, 1, kRows>(query, keys + key * dim, kTileKeys, dim, acc);
+    Accumulate<kRows, kTileVectors, 1, kRows>(query, keys + key * dim, kLanes, kLanes * dim, dim, acc);
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 8
       for (int j = 0; j < kTileVectors; ++j) {
-        hn::StoreU(acc[i][j], d, scores + i * kBlockKeys + key + j * kLanesOf<decltype(d)>);
+        hn::StoreU(acc[i][j], d, scores + i * kBlockKeys + key + j * kLanes);
       }
     }
   }
@@ -74,7 +76,7 @@ HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const float* HWY_R
       acc[i][j] = hn::Mul(hn::LoadU(d, out + i * out_stride + j * kLanes), hn::Set(d, scale[i]));
     }
   }
-  Accumulate<kRows, kVectors, kBlockKeys, 1>(weights, values, value_stride, count, acc);
+  Accumulate<kRows, kVectors, kBlockKeys, 1>(weights, values, value_stride, kLanes, count, acc);
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 8
@@ -87,6 +89,11 @@ HWY_INLINE void MixRows(const float* HWY_RESTRICT weights, const float* HWY_REST
                         int64_t count, const float* HWY_RESTRICT scale, int64_t out_stride, float* HWY_RESTRICT out) {
   constexpr int64_t kLanes = kLanesOf<hn::ScalableTag<float>>;
   int64_t j = 0;
+  if constexpr (kRows == 1) {  // long reads for a lone row
+    for (; j + 2 * kTileVectors * kLanes <= out_stride; j += 2 * kTileVectors * kLanes) {
+      MixColumns<kRows, 2 * kTileVectors>(weights, values + j, value_stride, count, scale, out_stride, out + j);
+    }
+  }
   for (; j + kTileVectors * kLanes <= out_stride; j += kTileVectors * kLanes) {
     MixColumns<kRows, kTileVectors>(weights, values + j, value_stride, count, scale, out_stride, out + j);
   }
@@ -105,7 +112,7 @@ HWY_INLINE void MixRows(const float* HWY_RESTRICT weights, const float* HWY_REST
     case 6: return call(6);   \
   }
 
-// query [dim][rows] x packed keys -> scores [rows][kBlockKeys].
+// query [dim][rows] x keys packed [kBlockKeys / lanes][dim][lanes] -> scores [rows][kBlockKeys].
 inline void ScoreTile(int64_t rows, const float* query, const float* keys, int64_t dim, float* scores) {
 #define WICK_CALL(n) ScoreRows<n>(query, keys, dim, scores)
   WICK_ROWS(rows, WICK_CALL)
