@@ -43,7 +43,7 @@ Tensor make(int64_t rows, int64_t cols, Layout2d layout, DType dtype, uint64_t s
 double tolerance(DType out, int64_t k) {
   const double sum = std::sqrt(static_cast<double>(k) + 1);
   if (out == DType::kF64) return 1e-15 * (10 + sum);
-  if (out == DType::kF32) return 1e-6 * (2 + sum);
+  if (out == DType::kF32) return 2e-6 * (2 + sum);
   return (out == DType::kF16 ? 1.0 / 1024 : 1.0 / 128) + 1e-5 * sum;
 }
 

@@ -10,7 +10,7 @@ namespace wick::HWY_NAMESPACE {
 
 inline constexpr int64_t kDotRows = WICK_MANY_REGISTERS ? 6 : 3;  // a rows per register tile
 inline constexpr int64_t kDotColumns = 4;                         // b columns per register tile
-inline constexpr int64_t kDotBlockRows = 192;                     // rows x kSumBlock floats: a part of L2
+inline constexpr int64_t kDotBlockRows = 192;
 
 // Halves a vector by adding its upper half to its lower until 16 bytes are left.
 template <class V>
@@ -30,50 +30,92 @@ HWY_INLINE auto FoldTo16Bytes(V v) {
 
 // The sums of four vectors' lanes, added to (or, for the first block, put into) four neighbouring results.
 template <class V, typename Acc = hn::TFromV<V>>
-HWY_INLINE void FinishFour(V v0, V v1, V v2, V v3, bool first, int64_t columns, Acc* HWY_RESTRICT out) {
+HWY_INLINE void FinishFour(V v0, V v1, V v2, V v3, bool first, Acc* HWY_RESTRICT out) {
   const auto x0 = FoldTo16Bytes(v0), x1 = FoldTo16Bytes(v1), x2 = FoldTo16Bytes(v2), x3 = FoldTo16Bytes(v3);
   using D = hn::DFromV<decltype(FoldTo16Bytes(v0))>;
   const D d;
   constexpr int64_t kLanes = kLanesOf<D>;
-  HWY_ALIGN Acc sums[4];
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (kLanes == 4) {
     const auto s01 = hn::Add(hn::ConcatLowerLower(d, x1, x0), hn::ConcatUpperUpper(d, x1, x0));
     const auto s23 = hn::Add(hn::ConcatLowerLower(d, x3, x2), hn::ConcatUpperUpper(d, x3, x2));
     const auto total = hn::Add(hn::ConcatEven(d, s23, s01), hn::ConcatOdd(d, s23, s01));
-    if (columns >= 4) {
-      hn::StoreU(first ? total : hn::Add(hn::LoadU(d, out), total), d, out);
-      return;
-    }
-    hn::Store(total, d, sums);
-  } else  // NOLINT: joins the loop below
-#endif
-  {
-    HWY_ALIGN Acc lanes[4 * kLanes];
-    hn::Store(x0, d, lanes);
-    hn::Store(x1, d, lanes + kLanes);
-    hn::Store(x2, d, lanes + 2 * kLanes);
-    hn::Store(x3, d, lanes + 3 * kLanes);
-    for (int64_t j = 0; j < 4; ++j) sums[j] = kLanes == 2 ? lanes[2 * j] + lanes[2 * j + kLanes - 1] : lanes[j];
+    hn::StoreU(first ? total : hn::Add(hn::LoadU(d, out), total), d, out);
+    return;
   }
-  for (int64_t j = 0; j < std::min<int64_t>(columns, 4); ++j) out[j] = first ? sums[j] : out[j] + sums[j];
+#endif
+  HWY_ALIGN Acc lanes[4 * kLanes];
+  hn::Store(x0, d, lanes);
+  hn::Store(x1, d, lanes + kLanes);
+  hn::Store(x2, d, lanes + 2 * kLanes);
+  hn::Store(x3, d, lanes + 3 * kLanes);
+  for (int64_t j = 0; j < 4; ++j) {
+    const Acc sum = kLanes == 2 ? lanes[2 * j] + lanes[2 * j + kLanes - 1] : lanes[j];
+    out[j] = first ? sum : out[j] + sum;
+  }
 }
 
+#if HWY_TARGET == HWY_AVX3
+// FinishFour for four rows at once, the same additions in fewer instructions: 16 sums share their shuffles.
+// r0..r3: a row's four columns, each folded to a 16-byte block.
+HWY_INLINE __m512 SumBlocks(__m512 r0, __m512 r1, __m512 r2, __m512 r3) {
+  const __m512 s01 = _mm512_mask_blend_ps(0xcccc, r0, r1) + _mm512_shuffle_ps(r0, r1, _MM_SHUFFLE(1, 0, 3, 2));
+  const __m512 s23 = _mm512_mask_blend_ps(0xcccc, r2, r3) + _mm512_shuffle_ps(r2, r3, _MM_SHUFFLE(1, 0, 3, 2));
+  const __m512 even = _mm512_shuffle_ps(s01, s23, _MM_SHUFFLE(2, 0, 2, 0));
+  const __m512 odd = _mm512_shuffle_ps(s01, s23, _MM_SHUFFLE(3, 1, 3, 1));
+  const __m512i turned = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  return _mm512_permutexvar_ps(turned, even + odd);  // block i holds the four results of row i
+}
+
+template <class V>
+HWY_INLINE __m512 FoldRow(const V (&v)[4]) {
+  const hn::DFromV<V> d;
+  const V v01 = hn::Add(hn::ConcatUpperLower(d, v[1], v[0]), hn::ConcatLowerUpper(d, v[1], v[0]));
+  const V v23 = hn::Add(hn::ConcatUpperLower(d, v[3], v[2]), hn::ConcatLowerUpper(d, v[3], v[2]));
+  return _mm512_shuffle_f32x4(v01.raw, v23.raw, 0x88) + _mm512_shuffle_f32x4(v01.raw, v23.raw, 0xdd);
+}
+
+HWY_INLINE void AddFour(__m128 sums, bool first, float* HWY_RESTRICT out) {
+  _mm_storeu_ps(out, first ? sums : _mm_loadu_ps(out) + sums);
+}
+
+template <int kRows, class V>
+HWY_INLINE void FinishTile(const V (&acc)[kRows][4], bool first, float* HWY_RESTRICT out, int64_t out_stride) {
+  __m512 row[kRows];
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) row[i] = FoldRow(acc[i]);
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; i += 4, out += 4 * out_stride) {
+    constexpr int kLast = kRows - 1;
+    const __m512 sums = SumBlocks(row[i], row[i + 1 < kRows ? i + 1 : kLast], row[i + 2 < kRows ? i + 2 : kLast],
+                                  row[i + 3 < kRows ? i + 3 : kLast]);
+    AddFour(_mm512_castps512_ps128(sums), first, out);
+    if (i + 1 < kRows) AddFour(_mm512_extractf32x4_ps(sums, 1), first, out + out_stride);
+    if (i + 2 < kRows) AddFour(_mm512_extractf32x4_ps(sums, 2), first, out + 2 * out_stride);
+    if (i + 3 < kRows) AddFour(_mm512_extractf32x4_ps(sums, 3), first, out + 3 * out_stride);
+  }
+}
+#endif
+
 // kRows x kCols dot products over one sum block. a: packed [steps][kRows][lanes], zeros behind the end.
-// b: column j at b[j], `step` elements from one vector to the next; `tail` elements count in the last vector (0: all).
-template <int kRows, int kCols, typename Acc, typename T>
+// b: column j at b[j], `step` elements from one vector to the next; kTail: only `tail` elements of the last vector
+// count.
+template <int kRows, int kCols, bool kTail, typename Acc, typename T>
 HWY_INLINE void DotTile(const Acc* HWY_RESTRICT a, const T* const* HWY_RESTRICT b, int64_t step, int64_t steps,
-                        int64_t tail, bool first, int64_t columns, Acc* HWY_RESTRICT out, int64_t out_stride) {
+                        int64_t tail, bool first, Acc* HWY_RESTRICT out, int64_t out_stride) {
   const hn::ScalableTag<Acc> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = kLanesOf<decltype(d)>;
   V acc[kRows][kCols];
   const T* HWY_RESTRICT column[kCols];
+#pragma GCC unroll 8
   for (int j = 0; j < kCols; ++j) column[j] = b[j];
+#pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
     for (int j = 0; j < kCols; ++j) acc[i][j] = hn::Zero(d);
   }
-  const int64_t whole = tail ? steps - 1 : steps;
+  const int64_t whole = kTail ? steps - 1 : steps;
   for (int64_t s = 0; s < whole; ++s, a += kRows * kLanes) {
     V right[kCols];
 #pragma GCC unroll 8
@@ -85,43 +127,63 @@ HWY_INLINE void DotTile(const Acc* HWY_RESTRICT a, const T* const* HWY_RESTRICT 
       for (int j = 0; j < kCols; ++j) acc[i][j] = hn::MulAdd(left, right[j], acc[i][j]);
     }
   }
-  if (tail) {
+  if constexpr (kTail) {
+#pragma GCC unroll 8
     for (int j = 0; j < kCols; ++j) {
       const V right = LoadAsN(d, column[j] + whole * step, static_cast<size_t>(tail));
+#pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) acc[i][j] = hn::MulAdd(hn::LoadU(d, a + i * kLanes), right, acc[i][j]);
     }
   }
-  for (int i = 0; i < kRows; ++i, out += out_stride) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (kCols == 4 && kRows > 1 && std::is_same_v<Acc, float>) {
+    return FinishTile(acc, first, out, out_stride);
+  }
+#endif
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
     for (int j = 0; j < kCols; j += 4) {
-      FinishFour(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3], first, columns - j, out + j);
+      FinishFour(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3], first, out + i * out_stride + j);
     }
   }
 }
 
-// All rows of a block against one group of columns.
-template <int kCols, typename Acc, typename T>
-void DotPanels(const Acc* HWY_RESTRICT a, int64_t rows, const T* const* b, int64_t step, int64_t length, bool packed,
-               bool first, int64_t columns, Acc* HWY_RESTRICT out, int64_t out_stride) {
-  constexpr int64_t kLanes = kLanesOf<hn::ScalableTag<Acc>>;
-  const int64_t padded = RoundUp(length, kLanes), steps = padded / kLanes, tail = packed ? 0 : length % kLanes;
-  const cpu::EvenSplit panels = cpu::split_evenly(rows, kDotRows);
-  for (int64_t p = 0; p < panels.parts; ++p) {
-    const auto tile = [&](auto count) HWY_ATTR {
-      DotTile<decltype(count)::value, kCols>(a, b, step, steps, tail, first, columns, out, out_stride);
-    };
-    const int64_t count = panels.length(p);
-    switch (count) {
-      case 1: tile(std::integral_constant<int, 1>()); break;
-      case 2: tile(std::integral_constant<int, 2>()); break;
-      case 3: tile(std::integral_constant<int, 3>()); break;
+template <int kCols, bool kTail, typename Acc, typename T>
+HWY_INLINE void DotTileRows(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail,
+                            bool first, Acc* out, int64_t out_stride) {
+#define WICK_TILE(count) DotTile<count, kCols, kTail>(a, b, step, steps, tail, first, out, out_stride)
+  switch (rows) {
+    case 1: return WICK_TILE(1);
+    case 2: return WICK_TILE(2);
+    case 3: return WICK_TILE(3);
 #if WICK_MANY_REGISTERS
-      case 4: tile(std::integral_constant<int, 4>()); break;
-      case 5: tile(std::integral_constant<int, 5>()); break;
-      case 6: tile(std::integral_constant<int, 6>()); break;
+    case 4: return WICK_TILE(4);
+    case 5: return WICK_TILE(5);
+    case 6: return WICK_TILE(6);
 #endif
-    }
-    a += count * padded;
-    out += count * out_stride;
+  }
+#undef WICK_TILE
+}
+
+// A tile at the right edge is computed whole, beside the output, and its first `columns` columns are kept.
+template <int kCols, bool kTail, typename Acc, typename T>
+void DotEdge(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail, bool first,
+             int64_t columns, Acc* out, int64_t out_stride) {
+  Acc sums[kDotRows * kCols];
+  DotTileRows<kCols, kTail>(rows, a, b, step, steps, tail, true, sums, kCols);
+  for (int64_t i = 0; i < rows; ++i, out += out_stride) {
+    for (int64_t j = 0; j < columns; ++j) out[j] = first ? sums[i * kCols + j] : out[j] + sums[i * kCols + j];
+  }
+}
+
+template <int kCols, bool kTail, typename Acc, typename T>
+void DotColumns(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail, bool first,
+                int64_t columns, Acc* out, int64_t out_stride) {
+  if (columns >= kCols) {
+    DotTileRows<kCols, kTail>(rows, a, b, step, steps, tail, first, out, out_stride);
+  } else {
+    DotEdge<kCols, kTail>(rows, a, b, step, steps, tail, first, columns, out, out_stride);
   }
 }
 
@@ -130,7 +192,7 @@ struct DotKernel {
   static int64_t block_rows(const MatmulPlan&) { return kDotBlockRows; }
   static int64_t packed_length(int64_t k) { return RoundUp(k, kLanesOf<hn::ScalableTag<Acc>>); }
   static int64_t chunk_columns(const MatmulPlan& plan, int64_t row_blocks) {
-    return ChunkColumns(plan, row_blocks, 8, 32, 512);
+    return ChunkColumns(plan, row_blocks, 8, 32, 1024 / sizeof(Acc));
   }
 
   static void pack(const MatmulPlan& plan, const std::byte* a, int64_t row, int64_t rows, Acc* to) {
@@ -151,19 +213,24 @@ struct DotKernel {
   // Few rows: every column is read once, straight from memory, several columns at a time.
   template <int kCols>
   static void stream(const MatmulPlan& plan, const MatmulTask<Acc>& task) {
+    constexpr int64_t kLanes = kLanesOf<hn::ScalableTag<Acc>>;
     const T* b = reinterpret_cast<const T*>(task.b);
+    const cpu::EvenSplit panels = cpu::split_evenly(task.row_count, kDotRows);
     for (int64_t j = 0; j < task.column_count; j += kCols) {
       const int64_t columns = std::min<int64_t>(kCols, task.column_count - j);
       const Acc* rows = task.rows;
       for (int64_t k = 0; k < plan.k; k += kSumBlock) {
-        const int64_t length = std::min(kSumBlock, plan.k - k);
+        const int64_t length = std::min(kSumBlock, plan.k - k), padded = packed_length(length);
         const T* column[kCols];
         for (int64_t c = 0; c < kCols; ++c) {
           column[c] = b + (task.column + j + std::min(c, columns - 1)) * plan.b_col + k;
         }
-        DotPanels<kCols>(rows, task.row_count, column, kLanesOf<hn::ScalableTag<Acc>>, length, false, k == 0, columns,
-                         task.out + j, task.out_stride);
-        rows += task.row_count * packed_length(length);
+        for (int64_t p = 0; p < panels.parts; ++p) {
+          const auto run = length % kLanes ? DotColumns<kCols, true, Acc, T> : DotColumns<kCols, false, Acc, T>;
+          run(panels.length(p), rows, column, kLanes, padded / kLanes, length % kLanes, k == 0, columns,
+              task.out + panels.begin(p) * task.out_stride + j, task.out_stride);
+          rows += panels.length(p) * padded;
+        }
       }
     }
   }
@@ -173,22 +240,39 @@ struct DotKernel {
       if (plan.b_row == 1 && task.row_count == 1) return stream<8>(plan, task);
       if (plan.b_row == 1 && task.row_count <= 2 * kDotRows) return stream<4>(plan, task);
     }
-    constexpr int64_t kLanes = kLanesOf<hn::ScalableTag<Acc>>;
     const T* b = reinterpret_cast<const T*>(task.b);
-    Acc* const packed = cpu::scratch<Acc, struct MatmulColumns>(kDotColumns * (kSumBlock + kLanes));
-    const Acc* const column[kDotColumns] = {packed, packed + kLanes, packed + 2 * kLanes, packed + 3 * kLanes};
+    const int64_t groups = (task.column_count + kDotColumns - 1) / kDotColumns;
+    Acc* const packed =
+        cpu::scratch<Acc, struct MatmulColumns>(static_cast<size_t>(groups * kDotColumns * packed_length(kSumBlock)));
     const Acc* rows = task.rows;
     for (int64_t k = 0; k < plan.k; k += kSumBlock) {
-      const int64_t length = std::min(kSumBlock, plan.k - k);
-      for (int64_t j = 0; j < task.column_count; j += kDotColumns) {
-        const int64_t columns = std::min(kDotColumns, task.column_count - j);
+      const int64_t length = std::min(kSumBlock, plan.k - k), group_size = kDotColumns * packed_length(length);
+      for (int64_t g = 0; g < groups; ++g) {
+        const int64_t j = g * kDotColumns, columns = std::min(kDotColumns, task.column_count - j);
         PackDot(b + (task.column + j) * plan.b_col + k * plan.b_row, plan.b_col, plan.b_row, columns, kDotColumns,
-                length, packed);
-        DotPanels<kDotColumns>(rows, task.row_count, column, kDotColumns * kLanes, length, true, k == 0, columns,
-                               task.out + j, task.out_stride);
+                length, packed + g * group_size);
       }
-      rows += task.row_count * packed_length(length);
+      rows = multiply_block(task, rows, packed, length, k == 0);
     }
+  }
+
+  // One sum block: a panel of rows stays in L1 while the packed columns pass by. Returns the next block's rows.
+  static const Acc* multiply_block(const MatmulTask<Acc>& task, const Acc* rows, const Acc* packed, int64_t length,
+                                   bool first) {
+    constexpr int64_t kLanes = kLanesOf<hn::ScalableTag<Acc>>;
+    const cpu::EvenSplit panels = cpu::split_evenly(task.row_count, kDotRows);
+    const int64_t padded = packed_length(length);
+    for (int64_t p = 0; p < panels.parts; ++p) {
+      Acc* out = task.out + panels.begin(p) * task.out_stride;
+      const Acc* group = packed;
+      for (int64_t j = 0; j < task.column_count; j += kDotColumns, group += kDotColumns * padded) {
+        const Acc* const column[kDotColumns] = {group, group + kLanes, group + 2 * kLanes, group + 3 * kLanes};
+        DotColumns<kDotColumns, false>(panels.length(p), rows, column, kDotColumns * kLanes, padded / kLanes, 0, first,
+                                       task.column_count - j, out + j, task.out_stride);
+      }
+      rows += panels.length(p) * padded;
+    }
+    return rows;
   }
 };
 

@@ -115,7 +115,7 @@ struct OuterKernel {
         const int64_t length = std::min(kSumBlock, plan.k - k);
         for (int64_t p = 0; p < panels.parts; ++p) {
           const A* from = reinterpret_cast<const A*>(a) + (row + panels.begin(p)) * plan.a_row + k * plan.a_col;
-          PackOuterRows(from, plan.a_row, plan.a_col, panels.length(p), length, to);
+          PackTurned(from, plan.a_row, plan.a_col, panels.length(p), panels.length(p), length, to);
           to += panels.length(p) * length;
         }
       }
@@ -158,8 +158,8 @@ struct OuterKernel {
       const int64_t length = std::min(kSumBlock, plan.k - k);
       for (int64_t j = 0; j < task.column_count; j += kTileColumns) {
         const int64_t columns = std::min(kTileColumns, task.column_count - j);
-        PackOuterColumns(b + k * plan.b_row + j, plan.b_row, columns, RoundUp(columns, kLanes), length,
-                         packed + j * length);
+        PackStraight(b + k * plan.b_row + j, plan.b_row, columns, RoundUp(columns, kLanes), length,
+                     packed + j * length);
       }
       for (int64_t p = 0; p < panels.parts; ++p) {
         Acc* out = task.out + panels.begin(p) * task.out_stride;

@@ -74,29 +74,30 @@ HWY_INLINE void Turn4x4(const T* HWY_RESTRICT from, int64_t stride, float* HWY_R
 #endif
 }
 
-// Rows of a [rows, length] to [length][rows].
+// Rows [rows, length] to [length][width]; what lies from `rows` up to `width` is left alone.
 template <typename Acc, typename T>
-void PackOuterRows(const T* HWY_RESTRICT from, int64_t row_stride, int64_t stride, int64_t rows, int64_t length,
-                   Acc* HWY_RESTRICT to) {
-  int64_t row = 0;
+void PackTurned(const T* HWY_RESTRICT from, int64_t row_stride, int64_t stride, int64_t rows, int64_t width,
+                int64_t length, Acc* HWY_RESTRICT to) {
+  int64_t turned = 0;  // rows done, in fours; steps of four along the rows, so that whole cache lines are written
   if constexpr (std::is_same_v<Acc, float> && kLoadable<Acc, T>) {
-    for (; stride == 1 && row + 4 <= rows; row += 4) {
-      int64_t i = 0;
-      for (; i + 4 <= length; i += 4) Turn4x4(from + row * row_stride + i, row_stride, to + i * rows + row, rows);
-      for (; i < length; ++i) {
-        for (int64_t r = row; r < row + 4; ++r) to[i * rows + r] = convert<Acc>(from[r * row_stride + i]);
-      }
+    turned = stride == 1 ? rows / 4 * 4 : 0;
+    int64_t i = 0;
+    for (; turned && i + 4 <= length; i += 4) {
+      for (int64_t r = 0; r < turned; r += 4) Turn4x4(from + r * row_stride + i, row_stride, to + i * width + r, width);
+    }
+    for (; i < length; ++i) {
+      for (int64_t r = 0; r < turned; ++r) to[i * width + r] = convert<Acc>(from[r * row_stride + i]);
     }
   }
-  for (int64_t i = 0; row < rows && i < length; ++i) {
-    for (int64_t r = row; r < rows; ++r) to[i * rows + r] = convert<Acc>(from[r * row_stride + i * stride]);
+  for (int64_t i = 0; turned < rows && i < length; ++i) {
+    for (int64_t r = turned; r < rows; ++r) to[i * width + r] = convert<Acc>(from[r * row_stride + i * stride]);
   }
 }
 
 // Columns of b [length, columns] (unit stride over columns) to [length][width], zeros past the last column.
 template <typename Acc, typename T>
-void PackOuterColumns(const T* HWY_RESTRICT from, int64_t row_stride, int64_t columns, int64_t width, int64_t length,
-                      Acc* HWY_RESTRICT to) {
+void PackStraight(const T* HWY_RESTRICT from, int64_t row_stride, int64_t columns, int64_t width, int64_t length,
+                  Acc* HWY_RESTRICT to) {
   const hn::ScalableTag<Acc> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t i = 0; i < length; ++i, from += row_stride, to += width) {

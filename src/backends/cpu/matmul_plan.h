@@ -11,7 +11,7 @@ namespace wick::cpu {
 
 // The sum over k is cut into blocks of this many products, whatever the sizes: partial sums of blocks are added in
 // order, so a result depends on k and on the layout of b alone.
-inline constexpr int64_t kSumBlock = 512;
+inline constexpr int64_t kSumBlock = 1024;
 
 // One matmul as the kernels see it; strides in elements. Batch dimensions that multiply one b by consecutive rows of a
 // are folded into m.
