@@ -18,9 +18,13 @@ enum : int { kSrc, kDst };
 LoopNest<2> dst_order(const Tensor& src, const Tensor& dst) {
   const int rank = src.rank();
   std::array<int, kMaxRank> order{};
-  for (int d = 0; d < rank; ++d) order[d] = d;
-  std::stable_sort(order.begin(), order.begin() + rank,
-                   [&](int a, int b) { return std::abs(dst.strides()[a]) > std::abs(dst.strides()[b]); });
+  for (int d = 0; d < rank; ++d) {  // insertion sort by falling stride, stable
+    int slot = d;
+    for (; slot > 0 && std::abs(dst.strides()[order[slot - 1]]) < std::abs(dst.strides()[d]); --slot) {
+      order[slot] = order[slot - 1];
+    }
+    order[slot] = d;
+  }
   std::array<int64_t, kMaxRank> sizes{};
   std::array<Strides, 2> strides{};
   for (int d = 0; d < rank; ++d) {
