@@ -14,7 +14,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 double FmaLoop(int64_t rounds, float* sink) {
   const hn::ScalableTag<float> d;
   const auto factor = hn::Set(d, 0.999f), term = hn::Set(d, 0.001f);
-  auto s0 = hn::Set(d, 1.0f), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0, s8 = s0, s9 = s0;
+  const auto start = [&](float chain) HWY_ATTR { return hn::Set(d, *sink + chain); };  // chains must differ
+  auto s0 = start(0), s1 = start(1), s2 = start(2), s3 = start(3), s4 = start(4);
+  auto s5 = start(5), s6 = start(6), s7 = start(7), s8 = start(8), s9 = start(9);
   for (int64_t i = 0; i < rounds; ++i) {
     s0 = hn::MulAdd(s0, factor, term);
     s1 = hn::MulAdd(s1, factor, term);

@@ -29,6 +29,7 @@ std::optional<double> goal_for(const std::string& peer, std::string_view what) {
   if (peer == "openblas") return 0.95;
   if (peer == "onednn") return 0.7;
   if (peer == "composed") return 1.0;
+  if (peer == "wick f32") return 0.85;
   const bool jumps = is_one_of(first_word(what), {"sort", "topk", "index", "gather", "scatter"});
   if (peer.starts_with("stream/") && !jumps) return 0.85;
   return std::nullopt;
@@ -62,6 +63,42 @@ const Measurement* find_limit(const std::vector<Measurement>& measurements, std:
     if (!best || limit.bytes + limit.flops > best->bytes + best->flops) best = &limit;
   }
   return best;
+}
+
+// matmul_bf16_nt and matmul_f16_nt are held against Wick's own matmul_f32_nt of the same size.
+const Measurement* find_f32_twin(const std::vector<Measurement>& measurements, const BenchmarkName& half) {
+  for (const char* type : {"_bf16", "_f16"}) {
+    const size_t place = half.key.find(type);
+    if (place == std::string::npos) continue;
+    const std::string_view tail = std::string_view(half.key).substr(place + std::string_view(type).size());
+    for (const std::string& key :
+         {cat(half.key.substr(0, place), "_f32", tail), cat(half.key.substr(0, place), tail)}) {
+      for (const Measurement& other : measurements) {
+        const BenchmarkName name(other.name);
+        if (name.who == "wick" && name.key == key) return &other;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// Numbers inside names count as numbers: 256 comes before 1024.
+bool natural_less(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    const size_t digits_a = std::min(a.find_first_not_of("0123456789"), a.size());
+    const size_t digits_b = std::min(b.find_first_not_of("0123456789"), b.size());
+    if (digits_a && digits_b) {
+      if (digits_a != digits_b) return digits_a < digits_b;
+      if (const int order = a.substr(0, digits_a).compare(b.substr(0, digits_b))) return order < 0;
+      a.remove_prefix(digits_a);
+      b.remove_prefix(digits_b);
+    } else {
+      if (a[0] != b[0]) return a[0] < b[0];
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+    }
+  }
+  return a.size() < b.size();
 }
 
 std::vector<const Measurement*> find_peers(const std::vector<Measurement>& measurements, const BenchmarkName& wanted) {
@@ -111,7 +148,9 @@ std::vector<BenchRow> pair_measurements(const std::vector<Measurement>& measurem
     if (!peers.empty()) continue;
     row.unit = own.bytes > 0 ? BenchUnit::kGigabytes : own.flops > 0 ? BenchUnit::kGigaflops : BenchUnit::kMilliseconds;
     row.value = amount(own, row.unit);
-    if (row.unit != BenchUnit::kMilliseconds) {
+    if (const Measurement* twin = find_f32_twin(measurements, name); twin && row.unit == BenchUnit::kGigaflops) {
+      compare(row, name.what, "wick f32", amount(*twin, row.unit));
+    } else if (row.unit != BenchUnit::kMilliseconds) {
       const std::string wanted = own.limit.starts_with("stream/") ? own.limit : stream_for(name.what);
       const char* kind = row.unit == BenchUnit::kGigabytes ? "stream" : "limits";
       if (const Measurement* limit = find_limit(measurements, kind, name.threads, wanted)) {
@@ -120,6 +159,8 @@ std::vector<BenchRow> pair_measurements(const std::vector<Measurement>& measurem
     }
     rows.push_back(row);
   }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const BenchRow& a, const BenchRow& b) { return natural_less(a.name, b.name); });
   return rows;
 }
 

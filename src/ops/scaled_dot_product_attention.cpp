@@ -74,6 +74,7 @@ void check_shapes(const Tensor& query, const Tensor& key, const Tensor& value) {
   };
   if (query.dim(0) != key.dim(0) || key.dim(0) != value.dim(0)) throw fail("batch sizes differ");
   if (query.dim(3) != key.dim(3)) throw fail("head sizes of query and key differ");
+  if (query.dim(3) == 0) throw fail("the head size is 0");
   if (key.dim(1) != value.dim(1) || key.dim(2) != value.dim(2)) throw fail("key and value differ in heads or length");
   if (key.dim(1) == 0 || query.dim(1) % key.dim(1) != 0) throw fail("query heads are not a multiple of key heads");
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 
 namespace wick {
 
@@ -32,6 +33,8 @@ Tensor move_to(const Tensor& host, Device device) {
   return out;
 }
 
+constexpr int64_t kPiece = 16384;  // elements a thread takes at a time
+
 // Builds a row-major tensor by calling value(i) for each element.
 template <typename Value>
 Tensor generate(const Shape& shape, DType dtype, Device device, const Value& value) {
@@ -39,7 +42,9 @@ Tensor generate(const Shape& shape, DType dtype, Device device, const Value& val
   visit_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
     auto* out = reinterpret_cast<T*>(host.raw());
-    for (int64_t i = 0; i < shape.numel(); ++i) out[i] = convert<T>(value(i));
+    parallel_for(shape.numel(), kPiece, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = convert<T>(value(i));
+    });
   });
   return move_to(host, device);
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "base/text.h"
@@ -16,10 +17,13 @@ struct Printer {
   const Shape& shape;
   bool whole_numbers;
   bool shorten;
+  size_t width = 0;  // of the widest number
   std::string out;
 
   void number(double value) {
-    out += whole_numbers ? fmt::format("{:>4}", static_cast<int64_t>(value)) : fmt::format("{:>10.4g}", value);
+    const std::string text = whole_numbers ? fmt::format("{:.0f}", value) : fmt::format("{:.5g}", value);
+    width = std::max(width, text.size());
+    out += fmt::format("{:>{}}", text, width);
   }
 
   void block(int dim, int64_t start, int64_t span) {
@@ -46,7 +50,9 @@ std::string to_string(const Tensor& tensor) {
   if (!tensor.defined()) return "tensor(empty)";
   std::string head = cat(tensor.dtype(), " ", tensor.shape(), " on ", tensor.device());
   const auto values = tensor.to_vector<double>();
-  Printer printer{values, tensor.shape(), is_integer(tensor.dtype()), tensor.numel() > kShowAllUpTo, {}};
+  Printer printer{values, tensor.shape(), is_integer(tensor.dtype()), tensor.numel() > kShowAllUpTo, 0, {}};
+  printer.block(0, 0, tensor.numel());  // finds the width
+  printer.out.clear();
   printer.block(0, 0, tensor.numel());
   return cat(printer.out, "\n", head);
 }

@@ -69,8 +69,8 @@ TEST_P(CreateTest, RandomNumbersAreReproducibleAndRight) {
 WICK_ON_EVERY_DEVICE(CreateTest);
 
 TEST(Print, SmallTensorsWholeLargeOnesByTheirCorners) {
-  EXPECT_EQ(to_string(tensor({{1, 2}, {30, 4}})), "[[   1,    2],\n [  30,    4]]\ni32 [2, 2] on cpu");
-  EXPECT_EQ(to_string(scalar(0.5)), "       0.5\nf32 [] on cpu");
+  EXPECT_EQ(to_string(tensor({{1, 2}, {30, 4}})), "[[ 1,  2],\n [30,  4]]\ni32 [2, 2] on cpu");
+  EXPECT_EQ(to_string(scalar(0.5)), "0.5\nf32 [] on cpu");
   EXPECT_EQ(to_string(zeros({0, 3})), "[]\nf32 [0, 3] on cpu");
   EXPECT_EQ(to_string(Tensor()), "tensor(empty)");
   const std::string large = to_string(arange(0, 10000, 1, DType::kI64));

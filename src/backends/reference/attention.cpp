@@ -20,10 +20,11 @@ void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
     double most = -std::numeric_limits<double>::infinity(), total = 0;
     for (int64_t j = 0; j < visible; ++j) {
       double score = 0;
-      for (int64_t d = 0; d < q.dim(3); ++d)
+      for (int64_t d = 0; d < q.dim(3); ++d) {
         score += query.get(moved(line, 3, d)) * key.get({batch, head / group, j, d});
+      }
       weights[j] = score * params.scale + (mask.defined() ? FloatView(mask).get({batch, head, token, j}) : 0);
-      most = std::max(most, weights[j]);
+      if (weights[j] > most || std::isnan(weights[j])) most = weights[j];
     }
     const bool sees_nothing = most == -std::numeric_limits<double>::infinity();
     for (int64_t j = 0; j < visible; ++j) total += weights[j] = sees_nothing ? 0 : std::exp(weights[j] - most);

@@ -9,12 +9,16 @@ namespace wick::reference {
 
 namespace {
 
-// Subtracts the maximum, so that e^x cannot overflow; returns log(sum(e^x)).
-double log_sum_exp(const FloatView& in, const Index& line, int dim, int64_t size) {
-  double most = -std::numeric_limits<double>::infinity(), total = 0;
-  for (int64_t i = 0; i < size; ++i) most = std::max(most, in.get(moved(line, dim, i)));
-  for (int64_t i = 0; i < size; ++i) total += std::exp(in.get(moved(line, dim, i)) - most);
-  return most + std::log(total);
+struct LogSum {
+  double most = -std::numeric_limits<double>::infinity();
+  double total = 0;  // of e^(x - most), which cannot overflow
+};
+
+LogSum log_sum(const FloatView& in, const Index& line, int dim, int64_t size) {
+  LogSum sum;
+  for (int64_t i = 0; i < size; ++i) sum.most = std::max(sum.most, in.get(moved(line, dim, i)));
+  for (int64_t i = 0; i < size; ++i) sum.total += std::exp(in.get(moved(line, dim, i)) - sum.most);
+  return sum;
 }
 
 }  // namespace
@@ -22,9 +26,10 @@ double log_sum_exp(const FloatView& in, const Index& line, int dim, int64_t size
 void softmax(const Tensor& x, int dim, const Tensor& out) {
   const FloatView in(x), to(out);
   for_each_line(x.shape(), dim, [&](const Index& line) {
-    const double norm = log_sum_exp(in, line, dim, x.dim(dim));
+    const LogSum sum = log_sum(in, line, dim, x.dim(dim));
     for (int64_t i = 0; i < x.dim(dim); ++i) {
-      to.set(moved(line, dim, i), std::exp(in.get(moved(line, dim, i)) - norm));
+      const Index place = moved(line, dim, i);
+      to.set(place, std::exp(in.get(place) - sum.most) / sum.total);
     }
   });
 }
@@ -32,8 +37,11 @@ void softmax(const Tensor& x, int dim, const Tensor& out) {
 void log_softmax(const Tensor& x, int dim, const Tensor& out) {
   const FloatView in(x), to(out);
   for_each_line(x.shape(), dim, [&](const Index& line) {
-    const double norm = log_sum_exp(in, line, dim, x.dim(dim));
-    for (int64_t i = 0; i < x.dim(dim); ++i) to.set(moved(line, dim, i), in.get(moved(line, dim, i)) - norm);
+    const LogSum sum = log_sum(in, line, dim, x.dim(dim));
+    for (int64_t i = 0; i < x.dim(dim); ++i) {
+      const Index place = moved(line, dim, i);
+      to.set(place, in.get(place) - sum.most - std::log(sum.total));
+    }
   });
 }
 
