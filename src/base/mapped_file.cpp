@@ -29,13 +29,18 @@ MappedFile::~MappedFile() {
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a named pipe must not block
   if (fd < 0) fail(path, "open", errno);
   struct stat info {};
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    const int reason = S_ISDIR(info.st_mode) ? EISDIR : errno ? errno : EINVAL;
+  if (fstat(fd, &info) != 0) {
+    const int reason = errno;
     ::close(fd);
     fail(path, "read", reason);
+  }
+  if (!S_ISREG(info.st_mode)) {
+    ::close(fd);
+    if (S_ISDIR(info.st_mode)) fail(path, "read", EISDIR);
+    throw Error(ErrorCode::kIo, cat(path, ": cannot read: not a regular file"));
   }
   const auto size = static_cast<size_t>(info.st_size);
   void* data = nullptr;

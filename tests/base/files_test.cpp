@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -29,6 +30,10 @@ TEST(MappedFile, EmptyFilesAndProblems) {
   EXPECT_EQ(MappedFile::open(folder.path() / "empty")->bytes().size(), 0u);
   EXPECT_ERROR(MappedFile::open(folder.path() / "missing"), kIo, "missing: cannot open: No such file");
   EXPECT_ERROR(MappedFile::open(folder.path()), kIo, "Is a directory");
+  EXPECT_ERROR(MappedFile::open("/dev/null"), kIo, "/dev/null: cannot read: not a regular file");
+  const std::string pipe = (folder.path() / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_ERROR(MappedFile::open(pipe), kIo, "not a regular file");
 }
 
 TEST(Env, NumbersAreCheckedWhole) {

@@ -98,6 +98,22 @@ TEST(BenchReport, FallsBackToThePeakAndToTimes) {
   EXPECT_NEAR(attention.ratio, 2, 1e-9);  // less time is better
 }
 
+TEST(BenchReport, HoldsHalfTypesAgainstF32AndSortsNaturally) {
+  const auto found = pair_measurements({{"mm_bf16_nt/wick/1024/threads:1", 1, 90e9, 0, "", ""},
+                                        {"mm_f32_nt/wick/1024/threads:1", 1, 100e9, 0, "", ""},
+                                        {"mm_f32_nt/wick/256/threads:1", 1, 80e9, 0, "", ""},
+                                        {"mm_f32_nt/wick/256/threads:10", 1, 80e9, 0, "", ""},
+                                        {"mm_f32_nt/wick/256/threads:2", 1, 80e9, 0, "", ""}});
+  ASSERT_EQ(found.size(), 5u);
+  EXPECT_EQ(found[0].peer, "wick f32");
+  EXPECT_DOUBLE_EQ(found[0].ratio, 0.9);
+  EXPECT_EQ(found[0].goal, 0.85);
+  EXPECT_EQ(found[1].name, "mm_f32_nt/256/threads:1");
+  EXPECT_EQ(found[2].name, "mm_f32_nt/256/threads:2");
+  EXPECT_EQ(found[3].name, "mm_f32_nt/256/threads:10");
+  EXPECT_EQ(found[4].name, "mm_f32_nt/1024/threads:1");
+}
+
 TEST(BenchReport, KeepsErrors) { EXPECT_EQ(row("conv/odd/threads:1").error, "no peer"); }
 
 TEST(BenchReport, PrintsATable) {

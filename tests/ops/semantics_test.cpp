@@ -82,6 +82,9 @@ TEST_P(SemanticsTest, NanAndInfinityPassThrough) {
   EXPECT_TRUE(std::isnan(sqrt(of<float>({-1})).item()));
   EXPECT_EQ(softmax(of<float>({1000, 1000}), 0).to_vector<double>(), (Doubles{0.5, 0.5}));
   EXPECT_EQ(softmax(of<float>({-INFINITY, 0}), 0).to_vector<double>(), (Doubles{0, 1}));
+  EXPECT_EQ(softmax(of<float>({-3e38f, -3e38f}), 0).to_vector<double>(), (Doubles{0.5, 0.5}));
+  EXPECT_EQ(clamp(of<uint8_t>({0, 100, 255}), -5, 300).to_vector<int64_t>(), (Longs{0, 100, 255}));
+  EXPECT_EQ(clamp(of<int8_t>({-128, 5}), -1000, 3).to_vector<int64_t>(), (Longs{-128, 3}));
   EXPECT_EQ(pow(of<float>({-2, 0, 2}), of<float>({3, 0, -1})).to_vector<double>(), (Doubles{-8, 1, 0.5}));
 }
 
