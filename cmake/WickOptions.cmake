@@ -31,6 +31,9 @@ endif()
 if(WICK_SANITIZE)
   target_compile_options(wick_options INTERFACE -fsanitize=${WICK_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(wick_options INTERFACE -fsanitize=${WICK_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(wick_options INTERFACE -Wno-maybe-uninitialized)  # GCC 12's <regex>, when instrumented
+  endif()
 endif()
 
 if(EMSCRIPTEN)

@@ -186,15 +186,15 @@ void add_block(const Reducer<T>& reducer, const ReducePlan& plan, const ColumnPl
                int64_t base, int64_t column, int64_t count, int64_t first, int64_t last, T* total) {
   alignas(64) T buffer[kColumns];
   const int64_t cut = (plan.count - (columns.rows - 1) * columns.fold) * columns.width;  // length of the last row
-  const auto row = [&](int64_t r) {
+  const auto row = [&](int64_t r, int64_t n) {
     const int64_t offset = base + offset_at(plan.reduced, r * columns.fold);
-    return static_cast<const T*>(source.fetch(column, count, buffer, offset));
+    return static_cast<const T*>(source.fetch(column, n, buffer, offset));
   };
   int64_t whole = last;
   if (columns.fold > 1 && last == columns.rows) --whole;
   int64_t r = first;
   if (whole > first) {
-    std::copy_n(row(r++), count, total);
+    std::copy_n(row(r++, count), count, total);
   } else {  // only the cut row: what it lacks counts for nothing
     T neutral = 0;
     if (reducer.op == ReduceOp::kMax) neutral = std::numeric_limits<T>::lowest();
@@ -206,9 +206,9 @@ void add_block(const Reducer<T>& reducer, const ReducePlan& plan, const ColumnPl
     std::fill_n(total, count, neutral);
   }
   const auto add_one = [&](int64_t at, int64_t n) {
-    if (reducer.sums()) return reducer.rows.add_row(row(at), n, total);
-    if (reducer.op == ReduceOp::kMax) return reducer.rows.max_row(row(at), n, total);
-    reducer.rows.min_row(row(at), n, total);
+    if (reducer.sums()) return reducer.rows.add_row(row(at, n), n, total);
+    if (reducer.op == ReduceOp::kMax) return reducer.rows.max_row(row(at, n), n, total);
+    reducer.rows.min_row(row(at, n), n, total);
   };
   for (; r < whole; ++r) add_one(r, count);
   if (whole < last) {
