@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/thread_pool.h"
+#include "benches/inputs.h"
 #include "ops/matmul.h"
 #include "ops/mul.h"
 #include "ops/permute.h"
@@ -28,8 +29,9 @@ Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v) {
 
 void run(benchmark::State& state, Case c, bool fused, bool causal, DType dtype, int threads) {
   ThreadPool::instance().resize(threads);
-  const Tensor q = randn({1, c.heads, c.queries, c.dim}, 1, dtype), k = randn({1, c.heads, c.keys, c.dim}, 2, dtype);
-  const Tensor v = randn({1, c.heads, c.keys, c.dim}, 3, dtype);
+  const Tensor q = random_input({1, c.heads, c.queries, c.dim}, 1, dtype),
+               k = random_input({1, c.heads, c.keys, c.dim}, 2, dtype);
+  const Tensor v = random_input({1, c.heads, c.keys, c.dim}, 3, dtype);
   Arena arena;
   const auto body = [&] {
     const ArenaScope scope(arena);
