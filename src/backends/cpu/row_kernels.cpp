@@ -5,7 +5,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "backends/cpu/load-inl.h"
-#include "backends/cpu/math-inl.h"
+#include "backends/cpu/table_math-inl.h"
 #include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -73,9 +73,10 @@ void MomentsOf(const T* x, int64_t count, T centre, T* distances, T* squares) {
 
 template <typename T, bool kStore>
 HWY_INLINE T ExpSumOver(const T* x, int64_t count, T most, T* out, const T* next) {
+  const NegativeExpOp<T> exp;
   return SumOver<T>(count, [=](auto d, int64_t i, int64_t n) HWY_ATTR {
     hwy::Prefetch(next + i);
-    const auto e = ExpNegative(d, hn::Sub(At(d, x, i, n), hn::Set(d, most)));
+    const auto e = exp(hn::Sub(At(d, x, i, n), hn::Set(d, most)));
     if constexpr (kStore) {
       if (n == static_cast<int64_t>(hn::Lanes(d))) {
         hn::StoreU(e, d, out + i);
@@ -92,9 +93,10 @@ T ExpSum(const T* x, int64_t count, T most, T* out, const T* next) {
 }
 template <typename T>
 T ExpSumAndScale(const T* x, int64_t count, T most, T* out, const T* next, const T* powers, T factor, T* scaled) {
+  const NegativeExpOp<T> exp;
   return SumOver<T>(count, [=](auto d, int64_t i, int64_t n) HWY_ATTR {
     hwy::Prefetch(next + i);
-    const auto e = ExpNegative(d, hn::Sub(At(d, x, i, n), hn::Set(d, most)));
+    const auto e = exp(hn::Sub(At(d, x, i, n), hn::Set(d, most)));
     const auto done = hn::Mul(At(d, powers, i, n), hn::Set(d, factor));
     if (n == static_cast<int64_t>(hn::Lanes(d))) {
       hn::StoreU(e, d, out + i);
@@ -242,15 +244,16 @@ template <typename T>
 void ExpRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT most, T* out, T* HWY_RESTRICT total) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const NegativeExpOp<T> exp;
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto e = ExpNegative(d, hn::Sub(hn::LoadU(d, row + i), hn::LoadU(d, most + i)));
+    const auto e = exp(hn::Sub(hn::LoadU(d, row + i), hn::LoadU(d, most + i)));
     if (out) hn::StoreU(e, d, out + i);
     hn::StoreU(hn::Add(hn::LoadU(d, total + i), e), d, total + i);
   }
   if (i == count) return;
   const auto n = static_cast<size_t>(count - i);
-  const auto e = ExpNegative(d, hn::Sub(LoadAsN(d, row + i, n), LoadAsN(d, most + i, n)));
+  const auto e = exp(hn::Sub(LoadAsN(d, row + i, n), LoadAsN(d, most + i, n)));
   if (out) StoreAsN(e, d, out + i, n);
   StoreAsN(hn::Add(LoadAsN(d, total + i, n), e), d, total + i, n);
 }
