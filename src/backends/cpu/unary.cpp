@@ -11,6 +11,7 @@
 #include "backends/cpu/load-inl.h"
 #include "backends/cpu/math-inl.h"
 #include "backends/cpu/table_math-inl.h"
+#include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::HWY_NAMESPACE {
@@ -43,9 +44,13 @@ void TableRun(const void* from, void* to, size_t count, bool streams) {
   const float* HWY_RESTRICT in = static_cast<const float*>(from);
   float* HWY_RESTRICT out = static_cast<float*>(to);
   const Op op;
+  constexpr size_t kAhead = 512;  // the loads of a long formula would else wait behind it
   size_t i = 0;
   if (streams) {
-    for (; i + lanes <= count; i += lanes) hn::Stream(op(hn::LoadU(d, in + i)), d, out + i);
+    for (; i + lanes <= count; i += lanes) {
+      hwy::Prefetch(in + i + kAhead);
+      hn::Stream(op(hn::LoadU(d, in + i)), d, out + i);
+    }
   } else {
     for (; i + lanes <= count; i += lanes) hn::StoreU(op(hn::LoadU(d, in + i)), d, out + i);
   }
