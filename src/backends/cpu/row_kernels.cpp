@@ -109,8 +109,8 @@ T ExpSumAndScale(const T* x, int64_t count, T most, T* out, const T* next, const
   });
 }
 template <typename T>
-T ExpOnlySum(const T* x, int64_t count, T most) {
-  return ExpSumOver<T, false>(x, count, most, nullptr, x);
+T ExpOnlySum(const T* x, int64_t count, T most, const T* next) {
+  return ExpSumOver<T, false>(x, count, most, nullptr, next);
 }
 
 // The largest (or smallest) element, or NaN if there is one.
@@ -140,6 +140,25 @@ T Extreme(const T* x, int64_t count) {
   if (!hn::AllFalse(d, bad)) return std::numeric_limits<T>::quiet_NaN();
   const auto best = better(better(a, b), better(c, e));
   return hn::GetLane(kMax ? hn::MaxOfLanes(d, best) : hn::MinOfLanes(d, best));
+}
+
+template <typename T>
+T Peak(const T* x, int64_t count) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto a = hn::Set(d, x[0]), b = a, c = a, e = a;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    a = hn::Max(a, hn::LoadU(d, x + i));
+    b = hn::Max(b, hn::LoadU(d, x + i + lanes));
+    c = hn::Max(c, hn::LoadU(d, x + i + 2 * lanes));
+    e = hn::Max(e, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  for (; i < count; i += lanes) {
+    const int64_t n = HWY_MIN(lanes, count - i);
+    a = hn::Max(a, hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(n)), At(d, x, i, n), hn::Set(d, x[0])));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(a, b), hn::Max(c, e))));
 }
 
 template <typename T>
@@ -335,6 +354,7 @@ const cpu::RowKernels<T>* Table() {
       .sum = Sum<T>,
       .max = Extreme<T, true>,
       .min = Extreme<T, false>,
+      .peak = Peak<T>,
       .find = Find<T>,
       .moments = MomentsOf<T>,
       .exp_sum = ExpSum<T>,

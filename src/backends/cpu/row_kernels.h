@@ -16,6 +16,7 @@ struct RowKernels {
   T (*sum)(const T* x, int64_t count);
   T (*max)(const T* x, int64_t count);
   T (*min)(const T* x, int64_t count);
+  T (*peak)(const T* x, int64_t count);  // max without a look at NaN: with one among them, any element
   // The place of the first element equal to `value`, or of the first NaN if that is NaN; `count` without any.
   int64_t (*find)(const T* x, int64_t count, T value);
   // Sums of x - centre and of (x - centre)^2, in one pass.
@@ -26,7 +27,7 @@ struct RowKernels {
   // the other computes. All rows have `count` elements and `scaled` is aligned.
   T(*exp_sum_and_scale)
   (const T* x, int64_t count, T most, T* out, const T* next, const T* powers, T factor, T* scaled);
-  T (*exp_only_sum)(const T* x, int64_t count, T most);                                  // the same without out
+  T (*exp_only_sum)(const T* x, int64_t count, T most, const T* next);                   // the same without out
   void (*scale)(const T* x, int64_t count, T factor, T* out, bool streams);              // x * factor
   void (*subtract)(const T* x, int64_t count, T first, T second, T* out, bool streams);  // (x - first) - second
   // ((x - first) - second) * factor * weight + bias; weight and bias may be null.

@@ -1,6 +1,8 @@
 #include "backends/cpu/segment_tables.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 namespace wick::cpu {
@@ -106,10 +108,8 @@ const LogTable& log_table() {
 const WideLogTable& wide_log_table() {
   static const WideLogTable table = [] {
     WideLogTable made{};
-    for (int i = 0; i < 8; ++i) {
-      made.reciprocal[i] = static_cast<float>(1 / (1 + (i + 0.5) / 8));
-      if (i == 0) made.reciprocal[i] = 1;
-      if (i == 7) made.reciprocal[i] = 0.5;
+    for (int i = 0; i < 16; ++i) {
+      made.reciprocal[i] = log_table().reciprocal[i];
       made.log2[i] = -std::log2(made.reciprocal[i]);
     }
     return made;
@@ -120,7 +120,10 @@ const WideLogTable& wide_log_table() {
 const PowerTable& power_table() {
   static const PowerTable table = [] {
     PowerTable made{};
-    for (int i = 0; i < 32; ++i) made.power[i] = static_cast<float>(std::exp2(i / 32.0));
+    for (int i = 0; i < 32; ++i) {
+      made.power[i] = static_cast<float>(std::exp2(i / 32.0));
+      made.bits[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(made.power[i]) - (static_cast<uint32_t>(i) << 18));
+    }
     return made;
   }();
   return table;

@@ -23,15 +23,15 @@ struct LogTable {
   alignas(64) float reciprocal[16], log[16];
 };
 const LogTable& log_table();
-// The same in f64, by three bits.
+// The same in f64 and base 2.
 struct WideLogTable {
-  alignas(64) double reciprocal[8], log2[8];
+  alignas(64) double reciprocal[16], log2[16];
 };
 const WideLogTable& wide_log_table();
 
-// 2^(k / 32)
+// 2^(k / 32), and the same floats less k << 18 in their bits: adding n << 18 to those gives 2^(n / 32), k = n mod 32.
 struct PowerTable {
-  alignas(64) float power[32];
+  alignas(64) float power[32], bits[32];
 };
 const PowerTable& power_table();
 

@@ -30,11 +30,11 @@ void softmax_rows(const Tensor& x, const Lines& lines, bool logarithm, const Ten
     for (int64_t line = begin; line < end; ++line) {
       const T* row = static_cast<const T*>(source.fetch(0, size, buffer, lines.offset(line)));
       const T* next = row == buffer || line + 1 == end ? row : row + (lines.offset(line + 1) - lines.offset(line));
-      const T most = kernels.max(row, size);
+      const T most = kernels.peak(row, size);  // a NaN makes the sum NaN
       double total = 0;
       for (int64_t i = 0; i < size; i += kChunk) {
         const int64_t n = std::min(kChunk, size - i);
-        total += logarithm ? kernels.exp_only_sum(row + i, n, most)
+        total += logarithm ? kernels.exp_only_sum(row + i, n, most, next + i)
                            : kernels.exp_sum(row + i, n, most, powers + i, next + i);
       }
       const T factor = static_cast<T>(logarithm ? std::log(total) : 1 / total);
@@ -65,7 +65,7 @@ void softmax_large(const Tensor& x, const Lines& lines, const Tensor& out) {
     for (int64_t line = begin; line < end; ++line) {
       const T* row = reinterpret_cast<const T*>(x.raw()) + lines.offset(line);
       const T* next = line + 1 == end ? row : reinterpret_cast<const T*>(x.raw()) + lines.offset(line + 1);
-      const T most = kernels.max(row, size);
+      const T most = kernels.peak(row, size);  // a NaN makes the sum NaN
       T* made = powers[line % 2];
       const double total = line == begin
                                ? kernels.exp_sum(row, size, most, made, next)

@@ -117,25 +117,31 @@ struct ExpOp {
   HWY_INLINE VecF32 operator()(VecF32 x) const { return Negative(hn::Min(hn::Set(TagF32(), 100.0f), x)); }
 };
 
-// 1 / x for 1 <= x < 2^126: 14 bits, doubled by one step of Newton's.
-HWY_INLINE VecF32 Reciprocal(VecF32 x) {
-  const VecF32 near{_mm512_rcp14_ps(x.raw)};
-  return hn::MulAdd(hn::NegMulAdd(x, near, hn::Set(TagF32(), 1.0f)), near, near);
-}
-
+// 1 / (1 + e^-x), the power built from its bits.
 struct SigmoidOp {
-  HWY_INLINE SigmoidOp() {}  // NOLINT: a default one would not be compiled for the target
-  ExpOp exp;
+  HWY_INLINE SigmoidOp() : power(cpu::power_table().bits) {}
+  Table32 power;
   HWY_INLINE VecF32 operator()(VecF32 x) const {
     const TagF32 d;
-    const auto low = hn::Set(d, -87.3f);
-    // Max returns its second operand for NaN; below the bound, where f32 ends, the result is 0.
-    const auto power = exp.Negative(hn::Neg(hn::Max(low, x)));
-    return hn::IfThenZeroElse(hn::Lt(x, low), Reciprocal(hn::Add(power, hn::Set(d, 1.0f))));
+    const auto one = hn::Set(d, 1.0f), low = hn::Set(d, -87.3f), magic = hn::Set(d, 0x1.8p18f);
+    // Max and Min return their second operand for NaN; below the bound, where f32 ends, the result is 0.
+    const auto y = hn::Min(hn::Set(d, 87.3f), hn::Max(low, x));
+    const auto shifted = hn::NegMulAdd(y, hn::Set(d, 1.44269504f), magic);
+    const auto n = hn::Sub(shifted, magic);
+    auto r = hn::NegMulSub(n, hn::Set(d, 0.693145751953125f), y);
+    r = hn::NegMulAdd(n, hn::Set(d, 1.428606765e-06f), r);
+    const __m512i bits = _mm512_castps_si512(shifted.raw);
+    const VecF32 scale{
+        _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(power[bits].raw), _mm512_slli_epi32(bits, 18)))};
+    const auto tail = hn::Mul(r, hn::MulAdd(r, hn::Set(d, 0.5000049f), hn::Set(d, 1.0000147f)));
+    const auto sum = hn::Add(hn::MulAdd(scale, tail, scale), one);
+    const VecF32 near{_mm512_rcp14_ps(sum.raw)};  // 14 bits, doubled by one step of Newton's
+    const auto rest = hn::NegMulAdd(sum, near, one);
+    return VecF32{_mm512_maskz_fmadd_ps(_mm512_cmp_ps_mask(x.raw, low.raw, _CMP_NLT_UQ), rest.raw, near.raw, near.raw)};
   }
 };
 struct SiluOp {
-  HWY_INLINE SiluOp() {}  // NOLINT
+  HWY_INLINE SiluOp() {}  // NOLINT: a default one would not be compiled for the target
   SigmoidOp sigmoid;
   HWY_INLINE VecF32 operator()(VecF32 x) const { return hn::Mul(x, sigmoid(x)); }
 };
@@ -166,6 +172,63 @@ struct LogOp {
     const auto whole = hn::MulAdd(exponent, hn::Set(d, 0.693147181f), VecF32{_mm512_permutexvar_ps(index, log.raw)});
     return hn::Add(whole, hn::MulAdd(hn::Mul(Polynomial(d, r, kP), r), r, r));
   }
+};
+
+// a^b for positive finite a and finite b: 2^(b log2 a), the logarithm in f64.
+struct PowOp {
+  HWY_INLINE PowOp() : power(cpu::power_table().power) {
+    const auto& table = cpu::wide_log_table();
+    for (int i = 0; i < 2; ++i) {
+      reciprocal[i] = _mm512_loadu_pd(table.reciprocal + 8 * i);
+      log2[i] = _mm512_loadu_pd(table.log2 + 8 * i);
+    }
+  }
+  HWY_INLINE VecF32 operator()(VecF32 a, VecF32 b) const {
+    const TagF32 d;
+    const __m512 exponent = _mm512_getexp_ps(a.raw);
+    const __m512 mantissa = _mm512_getmant_ps(a.raw, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
+    const __m512i index = _mm512_srli_epi32(_mm512_castps_si512(mantissa), 19);
+    __m256 n[2], r[2];
+    for (int half = 0; half < 2; ++half) {
+      const auto wide = [half](__m512 v) HWY_ATTR {
+        return _mm512_cvtps_pd(half ? _mm512_extractf32x8_ps(v, 1) : _mm512_castps512_ps256(v));
+      };
+      const __m512i at =
+          _mm512_cvtepu32_epi64(half ? _mm512_extracti32x8_epi32(index, 1) : _mm512_castsi512_si256(index));
+      Exponent(wide(exponent), wide(mantissa), at, wide(b.raw), n[half], r[half]);
+    }
+    const auto join = [](const __m256(&v)[2])
+                          HWY_ATTR { return VecF32{_mm512_insertf32x8(_mm512_castps256_ps512(v[0]), v[1], 1)}; };
+    const auto whole = join(n), part = join(r);
+    const auto shifted = hn::Add(whole, hn::Set(d, 0x1.8p18f));  // ends in the 32nds of `whole`
+    const auto scale = power[_mm512_castps_si512(shifted.raw)];
+    const auto tail = hn::Mul(part, hn::MulAdd(part, hn::Set(d, 0.24022886f), hn::Set(d, 0.69315734f)));
+    return VecF32{_mm512_scalef_ps(hn::MulAdd(scale, tail, scale).raw, whole.raw)};
+  }
+
+ private:
+  // b log2 a = n + r with n a multiple of 1/32. Beyond +-200 an f32 has long become infinity or 0.
+  HWY_INLINE void Exponent(__m512d exponent, __m512d mantissa, __m512i at, __m512d b, __m256& n, __m256& r) const {
+    constexpr double kLog2E = 1.44269504088896340736;
+    const auto set = [](double v) HWY_ATTR { return _mm512_set1_pd(v); };
+    const __m512d x = _mm512_fmsub_pd(mantissa, _mm512_permutex2var_pd(reciprocal[0], at, reciprocal[1]), set(1));
+    __m512d p = _mm512_fmadd_pd(set(kLog2E / 7), x, set(-kLog2E / 6));
+    p = _mm512_fmadd_pd(p, x, set(kLog2E / 5));
+    p = _mm512_fmadd_pd(p, x, set(-kLog2E / 4));
+    p = _mm512_fmadd_pd(p, x, set(kLog2E / 3));
+    p = _mm512_fmadd_pd(p, x, set(-kLog2E / 2));
+    p = _mm512_fmadd_pd(p, x, set(kLog2E));
+    const __m512d whole = _mm512_add_pd(exponent, _mm512_permutex2var_pd(log2[0], at, log2[1]));
+    __m512d y = _mm512_mul_pd(b, _mm512_fmadd_pd(p, x, whole));
+    y = _mm512_min_pd(_mm512_max_pd(y, set(-200)), set(200));
+    const __m512d magic = set(0x1.8p47);  // the sum ends in the nearest 32nd
+    const __m512d nearest = _mm512_sub_pd(_mm512_add_pd(y, magic), magic);
+    n = _mm512_cvtpd_ps(nearest);
+    r = _mm512_cvtpd_ps(_mm512_sub_pd(y, nearest));
+  }
+
+  __m512d reciprocal[2], log2[2];
+  Table32 power;
 };
 
 }  // namespace wick::HWY_NAMESPACE
