@@ -287,6 +287,7 @@ HWY_INLINE void Put(hn::Vec<D> v, D d, T* to, int64_t n) {
 
 template <typename T>
 void CopyMaxRows(const T* x, int64_t stride, int64_t rows, int64_t count, T* copy, int64_t copy_stride, T* most) {
+  constexpr int64_t kAhead = 8;
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   ForColumns<T>(count, [=](int64_t c, auto vectors, int64_t n) HWY_ATTR {
@@ -294,12 +295,12 @@ void CopyMaxRows(const T* x, int64_t stride, int64_t rows, int64_t count, T* cop
     for (int v = 0; v < vectors; ++v) best[v] = At(d, most, c + v * lanes, n);
     for (int64_t r = 0; r < rows; ++r) {
       const T* row = x + r * stride + c;
-      const T* ahead = r + 16 < rows ? row + 16 * stride : row;
+      const T* ahead = r + kAhead < rows ? row + kAhead * stride : row;
       for (int v = 0; v < vectors; ++v) {
         hwy::Prefetch(ahead + v * lanes);
         const auto value = At(d, row, v * lanes, n);
         Put(value, d, copy + r * copy_stride + c + v * lanes, n);
-        best[v] = hn::IfThenElse(hn::Or(hn::Ge(best[v], value), hn::IsNaN(best[v])), best[v], value);
+        best[v] = hn::Max(best[v], value);
       }
     }
     for (int v = 0; v < vectors; ++v) Put(best[v], d, most + c + v * lanes, n);

@@ -41,7 +41,8 @@ struct RowKernels {
   void (*add_total)(const T* row, int64_t count, double* total);
   void (*squares_rows)(const T* const rows[4], int64_t count, const T* centre, T* total);  // four at once
   void (*squares_row)(const T* row, int64_t count, const T* centre, T* total);
-  // The same over `rows` rows, `stride` elements apart, of a tile: one call for many short rows.
+  // Over `rows` rows, `stride` elements apart, of a tile: one call for many short rows. The largest
+  // elements come without a look at NaN, as from peak().
   void (*copy_max_rows)(const T* x, int64_t stride, int64_t rows, int64_t count, T* copy, int64_t copy_stride, T* most);
   void (*exp_rows)(T* x, int64_t stride, int64_t rows, int64_t count, const T* most, bool store, T* total);
   void (*scale_rows)(const T* x, int64_t stride, int64_t rows, int64_t count, const T* factor, T* out,
