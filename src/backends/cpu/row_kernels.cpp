@@ -231,9 +231,23 @@ void Normalize(const T* x, int64_t count, T first, T second, T factor, const T* 
 
 template <typename T>
 void AddRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT total) {
-  MapRow(count, total, false, [row, total](auto d, int64_t i, int64_t n) HWY_ATTR {
-    return hn::Add(At(d, static_cast<const T*>(total), i, n), At(d, row, i, n));
-  });
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    const auto a = hn::Add(hn::LoadU(d, total + i), hn::LoadU(d, row + i));
+    const auto b = hn::Add(hn::LoadU(d, total + i + lanes), hn::LoadU(d, row + i + lanes));
+    const auto c = hn::Add(hn::LoadU(d, total + i + 2 * lanes), hn::LoadU(d, row + i + 2 * lanes));
+    const auto e = hn::Add(hn::LoadU(d, total + i + 3 * lanes), hn::LoadU(d, row + i + 3 * lanes));
+    hn::StoreU(a, d, total + i);
+    hn::StoreU(b, d, total + i + lanes);
+    hn::StoreU(c, d, total + i + 2 * lanes);
+    hn::StoreU(e, d, total + i + 3 * lanes);
+  }
+  for (; i < count; i += lanes) {
+    const auto n = static_cast<size_t>(HWY_MIN(lanes, count - i));
+    StoreAsN(hn::Add(LoadAsN(d, total + i, n), LoadAsN(d, row + i, n)), d, total + i, n);
+  }
 }
 // Keeps what is there when it is at least as good or NaN.
 template <typename T, bool kMax>
