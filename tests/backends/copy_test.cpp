@@ -79,5 +79,14 @@ TEST(CpuCopy, IntoAnyLayout) {
   }
 }
 
+// Results beyond the last-level cache are written past it, in blocks.
+TEST(CpuCopy, StreamedTransposition) {
+  const int64_t rows = 2912, columns = 2901;
+  const Tensor x = rand({rows, columns}, 1), y = transpose(x, 0, 1).contiguous();
+  for (int64_t i = 0; i < columns; ++i) {
+    for (int64_t j = 0; j < rows; ++j) ASSERT_EQ(y.data<float>()[i * rows + j], x.data<float>()[j * columns + i]);
+  }
+}
+
 }  // namespace
 }  // namespace wick

@@ -213,6 +213,12 @@ TEST(CpuElementwise, StreamedResults) {
   for (int64_t i = 0; i < size; i += 1237) ASSERT_EQ(y.data<float>()[i], -x.data<float>()[i]);
   for (int64_t i = 0; i + 1 < size; i += 1237) ASSERT_EQ(z.data<float>()[i], x.data<float>()[i + 1] + 1);
   ASSERT_EQ(y.data<float>()[size - 1], -x.data<float>()[size - 1]);
+  const Tensor base = add(rand({size}, 4), 0.5), powers = pow(base, base), waves = tanh(base);
+  for (const int64_t start : {int64_t{0}, size / 2, size - 40}) {
+    const Tensor part = narrow(base, 0, start, 40);
+    expect_identical(pow(part, part), narrow(powers, 0, start, 40), "pow");
+    expect_identical(tanh(part), narrow(waves, 0, start, 40), "tanh");
+  }
 }
 
 }  // namespace

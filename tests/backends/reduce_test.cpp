@@ -166,5 +166,12 @@ TEST(CpuReduce, CumulativeSum) {
   }
 }
 
+TEST(CpuReduce, StreamedCumsumEqualsRowsAlone) {
+  const Tensor x = rand({8209, 1040}, 1), all = cumsum(x, 1);
+  for (const int64_t row : {0, 15, 16, 4000, 8207, 8208}) {
+    expect_identical(cumsum(narrow(x, 0, row, 1), 1), narrow(all, 0, row, 1), "cumsum");
+  }
+}
+
 }  // namespace
 }  // namespace wick

@@ -76,5 +76,15 @@ TEST(CpuSoftmax, StreamedRowsEqualRowsAlone) {
   }
 }
 
+TEST(CpuSoftmax, StreamedColumnsEqualColumnsAlone) {
+  const Tensor x = rand({9, 1024, 1024}, 3);
+  const Tensor all = softmax(x, 1), logs = log_softmax(x, 1);
+  for (const int64_t at : {0, 4, 8}) {
+    const Tensor alone = narrow(x, 0, at, 1);
+    expect_identical(softmax(alone, 1), narrow(all, 0, at, 1), "softmax");
+    expect_identical(log_softmax(alone, 1), narrow(logs, 0, at, 1), "log_softmax");
+  }
+}
+
 }  // namespace
 }  // namespace wick

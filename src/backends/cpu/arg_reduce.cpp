@@ -2,6 +2,7 @@
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/lines.h"
+#include "backends/cpu/row_kernels.h"
 #include "base/thread_pool.h"
 
 namespace wick::cpu {
@@ -15,9 +16,17 @@ bool wins(T value, T leader) {
   return (kMax ? value > leader : value < leader) | (value != value);  // NaN beats all but an earlier NaN
 }
 
-// The best of a run by blocks: most blocks are passed over after one vectorised look at their best value.
+// The best of a run. Integers go by blocks: most blocks are passed over after one vectorised look at their best value.
 template <typename T, bool kMax>
 int64_t first_best(const T* x, int64_t count, T& leader, int64_t at, int64_t best) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (leader != leader) return best;
+    const auto& kernels = row_kernels<T>();
+    const T most = kMax ? kernels.max(x, count) : kernels.min(x, count);
+    if (!wins<T, kMax>(most, leader)) return best;
+    leader = most;
+    return at + kernels.find(x, count, most);
+  }
   constexpr int64_t kBlock = 64;
   int64_t i = 0;
   for (; i + kBlock <= count; i += kBlock) {
@@ -43,7 +52,7 @@ void arg_rows(const Tensor& x, const Lines& lines, int64_t* out) {
     for (int64_t line = begin; line < end; ++line) {
       const int64_t base = lines.offset(line);
       T leader = *static_cast<const T*>(source.fetch(0, 1, buffer, base));
-      int64_t best = 0;
+      int64_t best = 0;  // with a NaN for a leader, nothing else is looked at
       for (int64_t i = 0; i < lines.size; i += kRun) {
         const int64_t n = std::min(kRun, lines.size - i);
         best = first_best<T, kMax>(static_cast<const T*>(source.fetch(i, n, buffer, base)), n, leader, i, best);

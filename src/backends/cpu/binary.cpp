@@ -9,6 +9,7 @@
 
 #include "backends/cpu/load-inl.h"
 #include "backends/cpu/math-inl.h"
+#include "backends/cpu/table_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::HWY_NAMESPACE {
@@ -67,6 +68,39 @@ BinaryFn FloatRun(BinaryOp op) {
 
 #undef WICK_VECTOR
 
+#if WICK_HAVE_SCALEF
+void PowF32(const void* from_a, int a_step, const void* from_b, int b_step, void* to, size_t count, bool streams) {
+  const TagF32 d;
+  const size_t lanes = hn::Lanes(d);
+  const float* a = static_cast<const float*>(from_a);
+  const float* b = static_cast<const float*>(from_b);
+  float* out = static_cast<float*>(to);
+  const auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
+  const PowOp op;
+  for (size_t i = 0; i < count; i += lanes) {
+    const size_t n = HWY_MIN(lanes, count - i);
+    const auto base = a_step ? LoadAsN(d, a + i, n) : hn::Set(d, *a);
+    const auto power = b_step ? LoadAsN(d, b + i, n) : hn::Set(d, *b);
+    auto result = op(base, power);
+    const auto plain =
+        hn::And(hn::And(hn::Gt(base, hn::Zero(d)), hn::Lt(base, infinity)), hn::Lt(hn::Abs(power), infinity));
+    if (HWY_UNLIKELY(!hn::AllTrue(d, plain))) {  // the C library knows the other cases
+      HWY_ALIGN float bases[hn::MaxLanes(d)], powers[hn::MaxLanes(d)], results[hn::MaxLanes(d)];
+      hn::Store(base, d, bases);
+      hn::Store(power, d, powers);
+      for (size_t j = 0; j < n; ++j) results[j] = static_cast<float>(std::pow(double{bases[j]}, double{powers[j]}));
+      result = hn::IfThenElse(plain, result, hn::Load(d, results));
+    }
+    if (n < lanes) {
+      StoreAsN(result, d, out + i, n);
+    } else if (streams) {
+      hn::Stream(result, d, out + i);
+    } else {
+      hn::StoreU(result, d, out + i);
+    }
+  }
+}
+#else
 // a^b as e^(b log a) in f64 for positive finite a and finite b; the C library knows the other cases.
 void PowF32(const void* from_a, int a_step, const void* from_b, int b_step, void* to, size_t count, bool) {
   const hn::ScalableTag<double> d;
@@ -99,6 +133,8 @@ void PowF32(const void* from_a, int a_step, const void* from_b, int b_step, void
     std::memcpy(out + i, lane, n * sizeof(float));
   }
 }
+
+#endif
 
 void PowF64(const void* from_a, int a_step, const void* from_b, int b_step, void* to, size_t count, bool) {
   const double* a = static_cast<const double*>(from_a);

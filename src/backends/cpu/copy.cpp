@@ -4,13 +4,15 @@
 
 #include "backends/cpu/convert.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/transpose.h"
 #include "base/thread_pool.h"
 
 namespace wick::cpu {
 namespace {
 
-constexpr int64_t kPiece = 16384;  // elements a thread takes at a time
-constexpr int64_t kTile = 64;      // of a transposing copy: 64 x 64 elements stay in the first-level cache
+constexpr int64_t kPiece = 16384;   // elements a thread takes at a time
+constexpr int64_t kTile = 64;       // of a transposing copy: columns of dst
+constexpr int64_t kTileRows = 512;  // and rows, along which src is read
 
 enum : int { kSrc, kDst };
 
@@ -51,9 +53,24 @@ void copy_bytes(const std::byte* from, std::byte* to, int64_t bytes) {
 // each line is read and written once, whatever the strides do to the cache.
 template <typename T>
 void transpose_tile(const T* __restrict in, int64_t in_stride, T* __restrict out, int64_t out_stride, int64_t rows,
-                    int64_t cols) {
+                    int64_t cols, [[maybe_unused]] bool streams) {
   constexpr int64_t kBlock = 64 / sizeof(T);
   T block[kBlock][kBlock], line[kBlock];
+  if constexpr (sizeof(T) == 4) {
+    streams &= reinterpret_cast<uintptr_t>(out) % 64 == 0 && out_stride % kBlock == 0;
+    const int64_t whole_rows = rows / kBlock * kBlock, whole_cols = cols / kBlock * kBlock;
+    for (int64_t j = 0; j < whole_cols; j += kBlock) {
+      for (int64_t i = 0; i < whole_rows; i += kBlock) {
+        const T* from = in + j * in_stride + i;
+        const T* next = i + 4 * kBlock < whole_rows ? from + 4 * kBlock : from;
+        transpose_block(from, in_stride, out + i * out_stride + j, out_stride, streams, next);
+      }
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = i < whole_rows ? whole_cols : 0; j < cols; ++j) out[i * out_stride + j] = in[j * in_stride + i];
+    }
+    return;
+  }
   int64_t i = 0;
   for (; i + kBlock <= rows; i += kBlock) {
     int64_t j = 0;
@@ -78,18 +95,20 @@ template <typename T>
 void transpose(const T* from, T* to, const LoopNest<2>& nest, int row) {
   const int col = nest.rank - 1;
   const int64_t rows = nest.sizes[row], cols = nest.sizes[col];
-  const int64_t row_tiles = (rows + kTile - 1) / kTile, col_tiles = (cols + kTile - 1) / kTile;
+  const int64_t row_tiles = (rows + kTileRows - 1) / kTileRows, col_tiles = (cols + kTile - 1) / kTile;
   LoopNest<2> outer = nest;  // the other loops; the one given to offsets() last is a dummy of size 1
   outer.sizes[row] = 1;
   outer.sizes[col] = 1;
-  parallel_for(outer.outer_count() * row_tiles * col_tiles, 4, [&](int64_t begin, int64_t end) {
+  const bool streams = nest.outer_count() * cols * static_cast<int64_t>(sizeof(T)) >= kStreamBytes;
+  parallel_for(outer.outer_count() * row_tiles * col_tiles, 1, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t i = tile / col_tiles % row_tiles * kTile, j = tile % col_tiles * kTile;
+      const int64_t i = tile / col_tiles % row_tiles * kTileRows, j = tile % col_tiles * kTile;
       const auto offsets = outer.offsets(tile / col_tiles / row_tiles);
       transpose_tile(from + offsets[kSrc] + i + j * nest.strides[kSrc][col], nest.strides[kSrc][col],
                      to + offsets[kDst] + i * nest.strides[kDst][row] + j, nest.strides[kDst][row],
-                     std::min(kTile, rows - i), std::min(kTile, cols - j));
+                     std::min(kTileRows, rows - i), std::min(kTile, cols - j), streams);
     }
+    if (streams) end_stream();
   });
 }
 

@@ -5,7 +5,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "backends/cpu/load-inl.h"
-#include "backends/cpu/math-inl.h"
+#include "backends/cpu/table_math-inl.h"
 #include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -73,9 +73,10 @@ void MomentsOf(const T* x, int64_t count, T centre, T* distances, T* squares) {
 
 template <typename T, bool kStore>
 HWY_INLINE T ExpSumOver(const T* x, int64_t count, T most, T* out, const T* next) {
+  const NegativeExpOp<T> exp;
   return SumOver<T>(count, [=](auto d, int64_t i, int64_t n) HWY_ATTR {
     hwy::Prefetch(next + i);
-    const auto e = ExpNegative(d, hn::Sub(At(d, x, i, n), hn::Set(d, most)));
+    const auto e = exp(hn::Sub(At(d, x, i, n), hn::Set(d, most)));
     if constexpr (kStore) {
       if (n == static_cast<int64_t>(hn::Lanes(d))) {
         hn::StoreU(e, d, out + i);
@@ -92,9 +93,10 @@ T ExpSum(const T* x, int64_t count, T most, T* out, const T* next) {
 }
 template <typename T>
 T ExpSumAndScale(const T* x, int64_t count, T most, T* out, const T* next, const T* powers, T factor, T* scaled) {
+  const NegativeExpOp<T> exp;
   return SumOver<T>(count, [=](auto d, int64_t i, int64_t n) HWY_ATTR {
     hwy::Prefetch(next + i);
-    const auto e = ExpNegative(d, hn::Sub(At(d, x, i, n), hn::Set(d, most)));
+    const auto e = exp(hn::Sub(At(d, x, i, n), hn::Set(d, most)));
     const auto done = hn::Mul(At(d, powers, i, n), hn::Set(d, factor));
     if (n == static_cast<int64_t>(hn::Lanes(d))) {
       hn::StoreU(e, d, out + i);
@@ -107,8 +109,8 @@ T ExpSumAndScale(const T* x, int64_t count, T most, T* out, const T* next, const
   });
 }
 template <typename T>
-T ExpOnlySum(const T* x, int64_t count, T most) {
-  return ExpSumOver<T, false>(x, count, most, nullptr, x);
+T ExpOnlySum(const T* x, int64_t count, T most, const T* next) {
+  return ExpSumOver<T, false>(x, count, most, nullptr, next);
 }
 
 // The largest (or smallest) element, or NaN if there is one.
@@ -138,6 +140,46 @@ T Extreme(const T* x, int64_t count) {
   if (!hn::AllFalse(d, bad)) return std::numeric_limits<T>::quiet_NaN();
   const auto best = better(better(a, b), better(c, e));
   return hn::GetLane(kMax ? hn::MaxOfLanes(d, best) : hn::MinOfLanes(d, best));
+}
+
+template <typename T>
+T Peak(const T* x, int64_t count) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto a = hn::Set(d, x[0]), b = a, c = a, e = a;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    a = hn::Max(a, hn::LoadU(d, x + i));
+    b = hn::Max(b, hn::LoadU(d, x + i + lanes));
+    c = hn::Max(c, hn::LoadU(d, x + i + 2 * lanes));
+    e = hn::Max(e, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  for (; i < count; i += lanes) {
+    const int64_t n = HWY_MIN(lanes, count - i);
+    a = hn::Max(a, hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(n)), At(d, x, i, n), hn::Set(d, x[0])));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(a, b), hn::Max(c, e))));
+}
+
+template <typename T>
+int64_t Find(const T* x, int64_t count, T value) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto wanted = hn::Set(d, value);
+  const bool nan = value != value;
+  const auto matches = [=](auto v) HWY_ATTR { return nan ? hn::IsNaN(v) : hn::Eq(v, wanted); };
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    const auto a = matches(hn::LoadU(d, x + i)), b = matches(hn::LoadU(d, x + i + lanes));
+    const auto c = matches(hn::LoadU(d, x + i + 2 * lanes)), e = matches(hn::LoadU(d, x + i + 3 * lanes));
+    if (!hn::AllFalse(d, hn::Or(hn::Or(a, b), hn::Or(c, e)))) break;
+  }
+  for (; i < count; i += lanes) {
+    const int64_t n = HWY_MIN(lanes, count - i);
+    const auto found = hn::And(matches(At(d, x, i, n)), hn::FirstN(d, static_cast<size_t>(n)));
+    if (const auto at = hn::FindFirstTrue(d, found); at >= 0) return i + at;
+  }
+  return count;
 }
 
 // out[i] = value(d, i, lanes), a vector at a time.
@@ -189,9 +231,23 @@ void Normalize(const T* x, int64_t count, T first, T second, T factor, const T* 
 
 template <typename T>
 void AddRow(const T* HWY_RESTRICT row, int64_t count, T* HWY_RESTRICT total) {
-  MapRow(count, total, false, [row, total](auto d, int64_t i, int64_t n) HWY_ATTR {
-    return hn::Add(At(d, static_cast<const T*>(total), i, n), At(d, row, i, n));
-  });
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    const auto a = hn::Add(hn::LoadU(d, total + i), hn::LoadU(d, row + i));
+    const auto b = hn::Add(hn::LoadU(d, total + i + lanes), hn::LoadU(d, row + i + lanes));
+    const auto c = hn::Add(hn::LoadU(d, total + i + 2 * lanes), hn::LoadU(d, row + i + 2 * lanes));
+    const auto e = hn::Add(hn::LoadU(d, total + i + 3 * lanes), hn::LoadU(d, row + i + 3 * lanes));
+    hn::StoreU(a, d, total + i);
+    hn::StoreU(b, d, total + i + lanes);
+    hn::StoreU(c, d, total + i + 2 * lanes);
+    hn::StoreU(e, d, total + i + 3 * lanes);
+  }
+  for (; i < count; i += lanes) {
+    const auto n = static_cast<size_t>(HWY_MIN(lanes, count - i));
+    StoreAsN(hn::Add(LoadAsN(d, total + i, n), LoadAsN(d, row + i, n)), d, total + i, n);
+  }
 }
 // Keeps what is there when it is at least as good or NaN.
 template <typename T, bool kMax>
@@ -228,31 +284,83 @@ template <typename T>
 void SquaresRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT centre, T* HWY_RESTRICT total) {
   for (int64_t i = 0; i < count; ++i) total[i] += (row[i] - centre[i]) * (row[i] - centre[i]);
 }
-template <typename T>
-void ScaleRow(const T* row, int64_t count, const T* HWY_RESTRICT factor, T* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = row[i] * factor[i];
+// Calls body(first column, vectors, lanes of the last) for groups of up to four vectors, whose state stays in registers
+// while the rows pass.
+template <typename T, class Body>
+HWY_INLINE void ForColumns(int64_t count, const Body& body) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  int64_t c = 0;
+  for (; c + 4 * lanes <= count; c += 4 * lanes) body(c, std::integral_constant<int, 4>(), lanes);
+  for (; c < count; c += lanes) body(c, std::integral_constant<int, 1>(), HWY_MIN(lanes, count - c));
 }
-template <typename T>
-void SubtractRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT first, const T* HWY_RESTRICT second,
-                 T* HWY_RESTRICT out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = (row[i] - first[i]) - second[i];
+template <class D, typename T>
+HWY_INLINE void Put(hn::Vec<D> v, D d, T* to, int64_t n) {
+  if (n == static_cast<int64_t>(hn::Lanes(d))) return hn::StoreU(v, d, to);
+  StoreAsN(v, d, to, static_cast<size_t>(n));
 }
 
 template <typename T>
-void ExpRow(const T* HWY_RESTRICT row, int64_t count, const T* HWY_RESTRICT most, T* out, T* HWY_RESTRICT total) {
+void CopyMaxRows(const T* x, int64_t stride, int64_t rows, int64_t count, T* copy, int64_t copy_stride, T* most) {
+  constexpr int64_t kAhead = 8;
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto e = ExpNegative(d, hn::Sub(hn::LoadU(d, row + i), hn::LoadU(d, most + i)));
-    if (out) hn::StoreU(e, d, out + i);
-    hn::StoreU(hn::Add(hn::LoadU(d, total + i), e), d, total + i);
+  ForColumns<T>(count, [=](int64_t c, auto vectors, int64_t n) HWY_ATTR {
+    hn::Vec<decltype(d)> best[vectors];
+    for (int v = 0; v < vectors; ++v) best[v] = At(d, most, c + v * lanes, n);
+    for (int64_t r = 0; r < rows; ++r) {
+      const T* row = x + r * stride + c;
+      const T* ahead = r + kAhead < rows ? row + kAhead * stride : row;
+      for (int v = 0; v < vectors; ++v) {
+        hwy::Prefetch(ahead + v * lanes);
+        const auto value = At(d, row, v * lanes, n);
+        Put(value, d, copy + r * copy_stride + c + v * lanes, n);
+        best[v] = hn::Max(best[v], value);
+      }
+    }
+    for (int v = 0; v < vectors; ++v) Put(best[v], d, most + c + v * lanes, n);
+  });
+}
+template <typename T>
+void ExpRows(T* x, int64_t stride, int64_t rows, int64_t count, const T* most, bool store, T* total) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const NegativeExpOp<T> exp;
+  ForColumns<T>(count, [=](int64_t c, auto vectors, int64_t n) HWY_ATTR {
+    hn::Vec<decltype(d)> best[vectors], sum[vectors];
+    for (int v = 0; v < vectors; ++v) {
+      best[v] = At(d, most, c + v * lanes, n);
+      sum[v] = hn::Zero(d);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      T* row = x + r * stride + c;
+      for (int v = 0; v < vectors; ++v) {
+        const auto e = exp(hn::Sub(At(d, static_cast<const T*>(row), v * lanes, n), best[v]));
+        if (store) Put(e, d, row + v * lanes, n);
+        sum[v] = hn::Add(sum[v], e);
+      }
+    }
+    for (int v = 0; v < vectors; ++v) Put(sum[v], d, total + c + v * lanes, n);
+  });
+}
+template <typename T>
+void ScaleRows(const T* x, int64_t stride, int64_t rows, int64_t count, const T* factor, T* out, int64_t out_stride,
+               bool streams) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* row = x + r * stride;
+    MapRow(count, out + r * out_stride, streams, [row, factor](auto d, int64_t i, int64_t n) HWY_ATTR {
+      return hn::Mul(At(d, row, i, n), At(d, factor, i, n));
+    });
   }
-  if (i == count) return;
-  const auto n = static_cast<size_t>(count - i);
-  const auto e = ExpNegative(d, hn::Sub(LoadAsN(d, row + i, n), LoadAsN(d, most + i, n)));
-  if (out) StoreAsN(e, d, out + i, n);
-  StoreAsN(hn::Add(LoadAsN(d, total + i, n), e), d, total + i, n);
+}
+template <typename T>
+void SubtractRows(const T* x, int64_t stride, int64_t rows, int64_t count, const T* first, const T* second, T* out,
+                  int64_t out_stride, bool streams) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* row = x + r * stride;
+    MapRow(count, out + r * out_stride, streams, [row, first, second](auto d, int64_t i, int64_t n) HWY_ATTR {
+      return hn::Sub(hn::Sub(At(d, row, i, n), At(d, first, i, n)), At(d, second, i, n));
+    });
+  }
 }
 
 template <typename T>
@@ -261,6 +369,8 @@ const cpu::RowKernels<T>* Table() {
       .sum = Sum<T>,
       .max = Extreme<T, true>,
       .min = Extreme<T, false>,
+      .peak = Peak<T>,
+      .find = Find<T>,
       .moments = MomentsOf<T>,
       .exp_sum = ExpSum<T>,
       .exp_sum_and_scale = ExpSumAndScale<T>,
@@ -274,10 +384,11 @@ const cpu::RowKernels<T>* Table() {
       .add_total = AddTotal<T>,
       .squares_rows = SquaresRows<T>,
       .squares_row = SquaresRow<T>,
-      .exp_row = ExpRow<T>,
-      .scale_row = ScaleRow<T>,
+      .copy_max_rows = CopyMaxRows<T>,
+      .exp_rows = ExpRows<T>,
+      .scale_rows = ScaleRows<T>,
+      .subtract_rows = SubtractRows<T>,
       .merge_columns = MergeColumns<T>,
-      .subtract_row = SubtractRow<T>,
   };
   return &kTable;
 }

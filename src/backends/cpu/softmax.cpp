@@ -30,11 +30,11 @@ void softmax_rows(const Tensor& x, const Lines& lines, bool logarithm, const Ten
     for (int64_t line = begin; line < end; ++line) {
       const T* row = static_cast<const T*>(source.fetch(0, size, buffer, lines.offset(line)));
       const T* next = row == buffer || line + 1 == end ? row : row + (lines.offset(line + 1) - lines.offset(line));
-      const T most = kernels.max(row, size);
+      const T most = kernels.peak(row, size);  // a NaN makes the sum NaN
       double total = 0;
       for (int64_t i = 0; i < size; i += kChunk) {
         const int64_t n = std::min(kChunk, size - i);
-        total += logarithm ? kernels.exp_only_sum(row + i, n, most)
+        total += logarithm ? kernels.exp_only_sum(row + i, n, most, next + i)
                            : kernels.exp_sum(row + i, n, most, powers + i, next + i);
       }
       const T factor = static_cast<T>(logarithm ? std::log(total) : 1 / total);
@@ -65,7 +65,7 @@ void softmax_large(const Tensor& x, const Lines& lines, const Tensor& out) {
     for (int64_t line = begin; line < end; ++line) {
       const T* row = reinterpret_cast<const T*>(x.raw()) + lines.offset(line);
       const T* next = line + 1 == end ? row : reinterpret_cast<const T*>(x.raw()) + lines.offset(line + 1);
-      const T most = kernels.max(row, size);
+      const T most = kernels.peak(row, size);  // a NaN makes the sum NaN
       T* made = powers[line % 2];
       const double total = line == begin
                                ? kernels.exp_sum(row, size, most, made, next)
@@ -92,35 +92,49 @@ void softmax_columns(const Tensor& x, const Lines& lines, bool logarithm, const 
   parallel_for(lines.outer * tiles, std::max<int64_t>(1, kPiece / work), [&](int64_t begin, int64_t end) {
     alignas(64) T buffer[kColumns], most[kColumns], total[kColumns], part[kColumns];
     double sums[kColumns];
-    T* powers = logarithm ? nullptr : scratch<T, ColumnTag>(lines.size * tile);
+    T* tile_rows = scratch<T, ColumnTag>(lines.size * tile);  // lies densely, unlike x
     for (int64_t task = begin; task < end; ++task) {
       const int64_t column = task % tiles * tile, count = std::min(tile, lines.inner - column);
       const int64_t base = offset_at(outer, task / tiles * lines.inner);
       const auto row = [&](int64_t r) {
         return static_cast<const T*>(source.fetch(column, count, buffer, base + r * lines.along));
       };
-      std::copy_n(row(0), count, most);
-      for (int64_t r = 1; r < lines.size; ++r) kernels.max_row(row(r), count, most);
+      const T* top = row(0);
+      std::copy_n(top, count, most);
+      if (top != buffer) {
+        kernels.copy_max_rows(top, lines.along, lines.size, count, tile_rows, tile, most);
+      } else {
+        for (int64_t r = 0; r < lines.size; ++r) {
+          kernels.copy_max_rows(row(r), 0, 1, count, tile_rows + r * tile, 0, most);
+        }
+      }
       std::fill_n(sums, count, 0.0);
       for (int64_t first = 0; first < lines.size; first += 64) {  // short sums in T, then f64
-        std::fill_n(part, count, T{0});
-        for (int64_t r = first; r < std::min(lines.size, first + 64); ++r) {
-          kernels.exp_row(row(r), count, most, powers ? powers + r * tile : nullptr, part);
-        }
+        const int64_t rows = std::min<int64_t>(64, lines.size - first);
+        kernels.exp_rows(tile_rows + first * tile, tile, rows, count, most, !logarithm, part);
         for (int64_t i = 0; i < count; ++i) sums[i] += part[i];
       }
       for (int64_t i = 0; i < count; ++i) total[i] = static_cast<T>(logarithm ? std::log(sums[i]) : 1 / sums[i]);
-      for (int64_t r = 0; r < lines.size; ++r) {
-        const int64_t at = (task / tiles * lines.size + r) * lines.inner + column;
-        T* to = static_cast<T*>(sink.place(at, part));
+      const auto finish = [&](int64_t r, int64_t rows, T* to, bool streams) {
+        const T* from = tile_rows + r * tile;
         if (logarithm) {
-          kernels.subtract_row(row(r), count, most, total, to);
+          kernels.subtract_rows(from, tile, rows, count, most, total, to, lines.inner, streams);
         } else {
-          kernels.scale_row(powers + r * tile, count, total, to);
+          kernels.scale_rows(from, tile, rows, count, total, to, lines.inner, streams);
         }
-        sink.flush(to, at, count);
+      };
+      const int64_t start = task / tiles * lines.size * lines.inner + column;
+      T* to = static_cast<T*>(sink.place(start, part));
+      if (sink.in_place) {
+        finish(0, lines.size, to, sink.streams(to) && lines.inner * sizeof(T) % 64 == 0);
+        continue;
+      }
+      for (int64_t r = 0; r < lines.size; ++r) {
+        finish(r, 1, to, false);
+        sink.flush(to, start + r * lines.inner, count);
       }
     }
+    if (sink.large) end_stream();
   });
 }
 

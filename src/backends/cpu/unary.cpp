@@ -10,6 +10,8 @@
 
 #include "backends/cpu/load-inl.h"
 #include "backends/cpu/math-inl.h"
+#include "backends/cpu/table_math-inl.h"
+#include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::HWY_NAMESPACE {
@@ -32,6 +34,29 @@ void VectorRun(const void* from, void* to, size_t count, bool streams) {
   }
   if (i < count) StoreAsN(kOp(d, LoadAsN(d, in + i, count - i)), d, out + i, count - i);
 }
+
+#if WICK_HAVE_SCALEF
+// Op is a functor of a vector that holds tables.
+template <class Op>
+void TableRun(const void* from, void* to, size_t count, bool streams) {
+  const TagF32 d;
+  const size_t lanes = hn::Lanes(d);
+  const float* HWY_RESTRICT in = static_cast<const float*>(from);
+  float* HWY_RESTRICT out = static_cast<float*>(to);
+  const Op op;
+  constexpr size_t kAhead = 512;  // the loads of a long formula would else wait behind it
+  size_t i = 0;
+  if (streams) {
+    for (; i + lanes <= count; i += lanes) {
+      hwy::Prefetch(in + i + kAhead);
+      hn::Stream(op(hn::LoadU(d, in + i)), d, out + i);
+    }
+  } else {
+    for (; i + lanes <= count; i += lanes) hn::StoreU(op(hn::LoadU(d, in + i)), d, out + i);
+  }
+  if (i < count) StoreAsN(op(LoadAsN(d, in + i, count - i)), d, out + i, count - i);
+}
+#endif
 
 template <typename T, auto kOp>
 void ScalarRun(const void* from, void* to, size_t count, bool /*streams*/) {
@@ -73,6 +98,20 @@ UnaryFn FloatRun(UnaryOp op) {
 
 UnaryFn UnaryF32(UnaryOp op) {
   using T = float;
+#if WICK_HAVE_SCALEF
+  switch (op) {
+    case UnaryOp::kExp: return TableRun<ExpOp>;
+    case UnaryOp::kLog: return TableRun<LogOp>;
+    case UnaryOp::kSilu: return TableRun<SiluOp>;
+    case UnaryOp::kSigmoid: return TableRun<SigmoidOp>;
+    case UnaryOp::kGelu: return TableRun<GeluOp>;
+    case UnaryOp::kGeluTanh: return TableRun<GeluTanhOp>;
+    case UnaryOp::kSoftplus: return TableRun<SoftplusOp>;
+    case UnaryOp::kTanh: return TableRun<TanhOp>;
+    case UnaryOp::kErf: return TableRun<ErfOp>;
+    default: break;
+  }
+#endif
   switch (op) {
     case UnaryOp::kGelu:
       return WICK_VECTOR(hn::Mul(hn::Mul(hn::Set(d, 0.5f), x),
