@@ -93,8 +93,8 @@ template <typename T>
 void ConvAll(const ConvJob<T>& job) {
   const int64_t width = kConvVectors * hn::Lanes(hn::ScalableTag<T>());
   const int64_t images = job.out->dim(0) * job.groups, pixels = job.geometry.pixels();
-  const auto [rows, panels] = CutConv(images, job.group_out, ceil_div(pixels, width));
-  const int64_t row_blocks = ceil_div(job.group_out, rows), block = width * panels;
+  const ConvCut cut = CutConv(images, job.group_out, ceil_div(pixels, width));
+  const int64_t rows = cut.rows, row_blocks = ceil_div(job.group_out, rows), block = width * cut.panels;
   const int64_t blocks = ceil_div(pixels, block);
   parallel_for(images * row_blocks * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {

@@ -57,8 +57,10 @@ void DriveMatmul(const MatmulPlan& plan) {
     parallel_for(count * chunks, 1, [&](int64_t begin, int64_t end) HWY_ATTR {
       for (int64_t t = begin; t < end; ++t) {
         const int64_t u = t % count, batch = (first + u) / row_blocks.parts, block = (first + u) % row_blocks.parts;
-        MatmulTask<Acc> task{packed + u * unit_size, row_blocks.length(block), plan.b_at(batch), t / count * chunk};
-        task.column_count = std::min(chunk, plan.n - task.column);
+        MatmulTask<Acc> task;
+        task.rows = packed + u * unit_size, task.row_count = row_blocks.length(block);
+        task.b = plan.b_at(batch);
+        task.column = t / count * chunk, task.column_count = std::min(chunk, plan.n - task.column);
         const int64_t place = row_blocks.begin(block) * plan.n + task.column;
         if (direct) {
           task.out = reinterpret_cast<Acc*>(plan.out_at(batch)) + place;
