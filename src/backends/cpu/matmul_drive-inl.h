@@ -86,9 +86,16 @@ void DriveMatmul(const MatmulPlan& plan) {
   }
 }
 
+// Threads worth waking: products of a few microseconds are done before a second thread has begun.
+inline int64_t UsefulThreads(const MatmulPlan& plan) {
+  const int64_t b_size = plan.n * plan.k;
+  if (b_size <= int64_t{1} << 14 && plan.batches * plan.m * b_size <= int64_t{1} << 19) return 1;
+  return ThreadPool::instance().size();
+}
+
 // Columns per task: enough tasks to keep every thread busy to the end, no fewer than `least`, a multiple of `unit`.
 inline int64_t ChunkColumns(const MatmulPlan& plan, int64_t row_blocks, int64_t unit, int64_t least, int64_t most) {
-  const int64_t threads = ThreadPool::instance().size();
+  const int64_t threads = UsefulThreads(plan);
   if (threads == 1) return std::min(RoundUp(plan.n, unit), most);
   const int64_t wanted_chunks = std::max<int64_t>(1, (8 * threads + row_blocks - 1) / row_blocks);
   return std::clamp(RoundUp((plan.n + wanted_chunks - 1) / wanted_chunks, unit), least, most);

@@ -101,7 +101,7 @@ struct OuterKernel {
   static bool streams(const MatmulPlan& plan) { return kLoadable<Acc, T> && plan.m <= kStreamRows; }
   // Small products: a block of rows per thread, where columns alone would share them out unevenly.
   static int64_t block_rows(const MatmulPlan& plan) {
-    const int64_t threads = ThreadPool::instance().size();
+    const int64_t threads = UsefulThreads(plan);
     if (plan.batches > 1 || plan.n >= 8 * threads * kTileColumns) return 256;
     return std::clamp<int64_t>(RoundUp((plan.m + threads - 1) / threads, kOuterRows), 64, 256);
   }
