@@ -70,6 +70,9 @@ void add_all() {
         fused("attention_decode", decode, true, DType::kF32);
         plain("attention_decode", decode);
         fused("attention_decode_bf16", decode, true, DType::kBF16);
+        const Case far{8, 1, 8 * tokens, dim};  // too much for any cache at 32768 keys
+        fused("attention_decode", far, true, DType::kF32);
+        fused("attention_decode_bf16", far, true, DType::kBF16);
       }
     }
   }

@@ -157,6 +157,28 @@ TEST(CpuAttention, ARowDoesNotDependOnItsNeighbours) {
   });
 }
 
+// Few rows read keys and values where they lie, many rows read packed copies: the bits are the same.
+TEST(CpuAttention, FewRowsAndManyGiveTheSameBits) {
+  on_every_target([](const std::string&) {
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+      for (const auto& [dim, value_dim] : {std::pair<int64_t, int64_t>{64, 64}, {40, 32}, {36, 48}, {20, 17}}) {
+        const Inputs in = inputs({1, 2, 1, 40, 200, dim, value_dim}, dtype);
+        const Tensor all = attend(in, {.causal = true});
+        for (int64_t count = 1; count <= 4; ++count) {
+          const Inputs last{narrow(in.q, 2, 40 - count, count), in.k, in.v};
+          expect_identical(attend(last, {.causal = true}), narrow(all, 2, 40 - count, count),
+                           cat(to_string(dtype), " dim ", dim, ", the last ", count));
+        }
+        // Keys and values whose rows lie apart, as in a cache of [tokens, heads, dim].
+        const auto apart = [](const Tensor& x) { return transpose(transpose(x, 1, 2).contiguous(), 1, 2); };
+        const Tensor k = cat(std::vector<Tensor>{in.k, in.k}, 1), v = cat(std::vector<Tensor>{in.v, in.v}, 1);
+        const Inputs spread{narrow(in.q, 2, 39, 1), narrow(apart(k), 1, 1, 1), narrow(apart(v), 1, 1, 1)};
+        expect_identical(attend(spread, {.causal = true}), narrow(all, 2, 39, 1), cat(to_string(dtype), " apart"));
+      }
+    }
+  });
+}
+
 TEST(CpuAttention, ThreadsDoNotChangeTheResult) {
   const int before = ThreadPool::instance().size();
   const Inputs in = inputs({2, 4, 2, 210, 300, 32, 32}, DType::kF32);

@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/attention_blocked.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target: compiled once per target.
+#include "backends/cpu/attention_keys-inl.h"
 #include "backends/cpu/attention_plan.h"
 #include "backends/cpu/attention_tile-inl.h"
 #include "backends/cpu/matmul_plan.h"
@@ -51,6 +52,10 @@ struct BlockedAttention {
   const AttentionPlan& plan;
   int64_t batch, kv_head, first_row, row_count;
   AttentionScratch scratch{plan, row_count};
+  // Keys whose elements lie side by side are turned in registers. One tile of rows reads keys and values but once:
+  // they are not packed where that can be helped.
+  const bool turnable = kTurnable<T> && plan.k.strides()[3] == 1 && plan.dim % kTurned<T> == 0;
+  const bool lone_tile = row_count <= kTileRows;
 
   int64_t row_of(int64_t i) const { return first_row + i; }
 
@@ -74,7 +79,14 @@ struct BlockedAttention {
   void pack_keys(int64_t key, int64_t count) {
     constexpr int64_t kLanes = kLanesOf<hn::ScalableTag<float>>;
     if (count < kBlockKeys) std::fill_n(scratch.keys, kBlockKeys * plan.dim, 0.0f);
-    for (int64_t j = 0; j < count; j += kLanes) {
+    int64_t j = 0;
+    if constexpr (kTurnable<T>) {
+      for (; turnable && j + kLanes <= count; j += kLanes) {
+        TurnKeys(plan.at<T>(plan.k, batch, kv_head, key + j), plan.k.strides()[2], plan.dim,
+                 scratch.keys + j * plan.dim);
+      }
+    }
+    for (; j < count; j += kLanes) {
       PackTurned(plan.at<T>(plan.k, batch, kv_head, key + j), plan.k.strides()[2], plan.k.strides()[3],
                  std::min(kLanes, count - j), kLanes, plan.dim, scratch.keys + j * plan.dim);
     }
@@ -101,13 +113,27 @@ struct BlockedAttention {
     return scratch.values;
   }
 
+  bool streams_keys(int64_t count) const { return turnable && lone_tile && count == kBlockKeys; }
+
+  void score(int64_t p, int64_t width, int64_t key, int64_t count, float* scores) {
+    const float* query = scratch.query + p * plan.dim;
+    if constexpr (kTurnable<T>) {
+      if (streams_keys(count)) {
+        const T* keys = plan.at<T>(plan.k, batch, kv_head, key);
+        return ScoreStream(width, query, keys, plan.k.strides()[2], plan.dim, scores);
+      }
+    }
+    ScoreTile(width, query, scratch.keys, plan.dim, scores);
+  }
+
   // One tile of rows against one key block.
-  void tile(int64_t p, int64_t width, int64_t key, int64_t count, const float* values, int64_t value_stride) {
+  template <typename Value>
+  void tile(int64_t p, int64_t width, int64_t key, int64_t count, const Value* values, int64_t value_stride) {
     HWY_ALIGN float scores[kTileRows * kBlockKeys], masked[kBlockKeys];
     float scale[kTileRows];
     int64_t seen[kTileRows];
     bool same = true;
-    ScoreTile(width, scratch.query + p * plan.dim, scratch.keys, plan.dim, scores);
+    score(p, width, key, count, scores);
     for (int64_t i = 0; i < width; ++i) {
       const int64_t row = row_of(p + i);
       seen[i] = std::clamp<int64_t>(plan.visible(row) - key, 0, count);
@@ -153,7 +179,11 @@ struct BlockedAttention {
     for (int64_t key = 0; key < end; key += kBlockKeys) {
       const int64_t count = std::min(kBlockKeys, plan.keys - key);
       int64_t value_stride = 0;
-      pack_keys(key, count);
+      if (!streams_keys(count)) pack_keys(key, count);
+      if (lone_tile && plan.v.strides()[3] == 1 && plan.value_dim == scratch.out_stride) {
+        tile(0, row_count, key, count, plan.at<T>(plan.v, batch, kv_head, key), plan.v.strides()[2]);
+        continue;
+      }
       const float* values = pack_values(key, count, value_stride);
       for (int64_t p = 0; p < row_count; p += kTileRows) {
         const int64_t width = std::min(kTileRows, row_count - p);

@@ -21,14 +21,14 @@ static_assert(kBlockKeys % kTileKeys == 0);
 
 // acc[i][j] += a(i, k) * b(k, j) in order of k; element k of row i of a is a[i * kRowStep + k * kStep], vector j of
 // row k of b is at b[k * b_stride + j * vector_stride].
-template <int kRows, int kVectors, int64_t kRowStep, int64_t kStep, class V>
-HWY_INLINE void Accumulate(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t b_stride,
+template <int kRows, int kVectors, int64_t kRowStep, int64_t kStep, typename T, class V>
+HWY_INLINE void Accumulate(const float* HWY_RESTRICT a, const T* HWY_RESTRICT b, int64_t b_stride,
                            int64_t vector_stride, int64_t length, V (&acc)[kRows][kVectors]) {
   const hn::ScalableTag<float> d;
   for (int64_t k = 0; k < length; ++k, a += kStep, b += b_stride) {
     V right[kVectors];
 #pragma GCC unroll 8
-    for (int j = 0; j < kVectors; ++j) right[j] = hn::LoadU(d, b + j * vector_stride);
+    for (int j = 0; j < kVectors; ++j) right[j] = LoadAs(d, b + j * vector_stride);
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
       const V left = hn::Set(d, a[i * kRowStep]);
@@ -62,8 +62,8 @@ HWY_INLINE void ScoreRows(const float* HWY_RESTRICT query, const float* HWY_REST
 }
 
 // out = out * scale + weights [rows, count] x values [count, width], rows of whole vectors.
-template <int kRows, int kVectors>
-HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const float* HWY_RESTRICT values, int64_t value_stride,
+template <int kRows, int kVectors, typename T>
+HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const T* HWY_RESTRICT values, int64_t value_stride,
                            int64_t count, const float* HWY_RESTRICT scale, int64_t out_stride,
                            float* HWY_RESTRICT out) {
   const hn::ScalableTag<float> d;
@@ -84,8 +84,8 @@ HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const float* HWY_R
   }
 }
 
-template <int kRows>
-HWY_INLINE void MixRows(const float* HWY_RESTRICT weights, const float* HWY_RESTRICT values, int64_t value_stride,
+template <int kRows, typename T>
+HWY_INLINE void MixRows(const float* HWY_RESTRICT weights, const T* HWY_RESTRICT values, int64_t value_stride,
                         int64_t count, const float* HWY_RESTRICT scale, int64_t out_stride, float* HWY_RESTRICT out) {
   constexpr int64_t kLanes = kLanesOf<hn::ScalableTag<float>>;
   int64_t j = 0;
@@ -102,6 +102,7 @@ HWY_INLINE void MixRows(const float* HWY_RESTRICT weights, const float* HWY_REST
   }
 }
 
+#undef WICK_ROWS
 #define WICK_ROWS(rows, call) \
   switch (rows) {             \
     case 1: return call(1);   \
@@ -119,13 +120,13 @@ inline void ScoreTile(int64_t rows, const float* query, const float* keys, int64
 #undef WICK_CALL
 }
 
-inline void MixTile(int64_t rows, const float* weights, const float* values, int64_t value_stride, int64_t count,
-                    const float* scale, int64_t out_stride, float* out) {
+template <typename T>
+void MixTile(int64_t rows, const float* weights, const T* values, int64_t value_stride, int64_t count,
+             const float* scale, int64_t out_stride, float* out) {
 #define WICK_CALL(n) MixRows<n>(weights, values, value_stride, count, scale, out_stride, out)
   WICK_ROWS(rows, WICK_CALL)
 #undef WICK_CALL
 }
-#undef WICK_ROWS
 
 // e^x for x <= 0: 2^n * e^r with |r| <= ln(2) / 2, zero below -87; NaN stays NaN.
 template <class D, class V>

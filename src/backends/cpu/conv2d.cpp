@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kPanelDepth = 128;
 // Panels that share a block of weights in the second-level cache.
 constexpr int64_t kMostPanels = 6;
+// What packing a panel costs, in rows of the product; a task has at least kLeastRows of those where rows are cut.
+constexpr int64_t kPackingRows = 16, kLeastRows = 32;
 
 template <typename T>
 struct ConvJob {
@@ -65,13 +67,24 @@ void ConvBlock(const ConvJob<T>& job, int64_t batch, int64_t group, int64_t row,
   }
 }
 
-// Panels per task: as many as share weights well while the threads stay evenly loaded. Changes no result.
-int64_t PanelsPerTask(int64_t panels, int64_t others) {
+// How the work is cut: `rows` output channels, in whole register tiles, by `panels` panels per task.
+struct ConvCut {
+  int64_t rows, panels;
+};
+
+// The cut that keeps the threads evenly loaded; among equals the one whose tasks share most. Changes no result.
+ConvCut CutConv(int64_t images, int64_t group_out, int64_t panels) {
   const int64_t threads = ThreadPool::instance().size();
-  int64_t best = 1, best_cost = 0;
-  for (int64_t n = 1; n <= std::min(kMostPanels, panels); ++n) {
-    const int64_t cost = ceil_div(ceil_div(panels, n) * others, threads) * n;
-    if (n == 1 || cost <= best_cost) best = n, best_cost = cost;
+  ConvCut best{};
+  int64_t best_cost = 0;
+  for (int64_t splits = 1; splits <= 2 * threads; ++splits) {
+    const int64_t rows = round_up(ceil_div(group_out, splits), kGemmRows), row_blocks = ceil_div(group_out, rows);
+    if (splits > 1 && rows < kLeastRows) break;
+    for (int64_t n = std::min(kMostPanels, panels); n > 0; --n) {
+      const int64_t rounds = ceil_div(ceil_div(panels, n) * images * row_blocks, threads);
+      const int64_t cost = rounds * n * (rows + kPackingRows);
+      if (best.rows == 0 || cost < best_cost) best = {rows, n}, best_cost = cost;
+    }
   }
   return best;
 }
@@ -80,12 +93,8 @@ template <typename T>
 void ConvAll(const ConvJob<T>& job) {
   const int64_t width = kConvVectors * hn::Lanes(hn::ScalableTag<T>());
   const int64_t images = job.out->dim(0) * job.groups, pixels = job.geometry.pixels();
-  const int64_t panels = ceil_div(pixels, width), threads = ThreadPool::instance().size();
-  // Few pixels: share out the output channels as well, in whole register tiles.
-  const int64_t splits = images * panels >= 2 * threads ? 1 : std::min(2 * threads, ceil_div(job.group_out, 32));
-  const int64_t rows = round_up(ceil_div(job.group_out, splits), kGemmRows);
-  const int64_t row_blocks = ceil_div(job.group_out, rows);
-  const int64_t block = width * PanelsPerTask(panels, images * row_blocks);
+  const ConvCut cut = CutConv(images, job.group_out, ceil_div(pixels, width));
+  const int64_t rows = cut.rows, row_blocks = ceil_div(job.group_out, rows), block = width * cut.panels;
   const int64_t blocks = ceil_div(pixels, block);
   parallel_for(images * row_blocks * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {

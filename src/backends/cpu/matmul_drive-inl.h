@@ -57,8 +57,10 @@ void DriveMatmul(const MatmulPlan& plan) {
     parallel_for(count * chunks, 1, [&](int64_t begin, int64_t end) HWY_ATTR {
       for (int64_t t = begin; t < end; ++t) {
         const int64_t u = t % count, batch = (first + u) / row_blocks.parts, block = (first + u) % row_blocks.parts;
-        MatmulTask<Acc> task{packed + u * unit_size, row_blocks.length(block), plan.b_at(batch), t / count * chunk};
-        task.column_count = std::min(chunk, plan.n - task.column);
+        MatmulTask<Acc> task;
+        task.rows = packed + u * unit_size, task.row_count = row_blocks.length(block);
+        task.b = plan.b_at(batch);
+        task.column = t / count * chunk, task.column_count = std::min(chunk, plan.n - task.column);
         const int64_t place = row_blocks.begin(block) * plan.n + task.column;
         if (direct) {
           task.out = reinterpret_cast<Acc*>(plan.out_at(batch)) + place;
@@ -84,9 +86,16 @@ void DriveMatmul(const MatmulPlan& plan) {
   }
 }
 
+// Threads worth waking: products of a few microseconds are done before a second thread has begun.
+inline int64_t UsefulThreads(const MatmulPlan& plan) {
+  const int64_t b_size = plan.n * plan.k;
+  if (b_size <= int64_t{1} << 14 && plan.batches * plan.m * b_size <= int64_t{1} << 19) return 1;
+  return ThreadPool::instance().size();
+}
+
 // Columns per task: enough tasks to keep every thread busy to the end, no fewer than `least`, a multiple of `unit`.
 inline int64_t ChunkColumns(const MatmulPlan& plan, int64_t row_blocks, int64_t unit, int64_t least, int64_t most) {
-  const int64_t threads = ThreadPool::instance().size();
+  const int64_t threads = UsefulThreads(plan);
   if (threads == 1) return std::min(RoundUp(plan.n, unit), most);
   const int64_t wanted_chunks = std::max<int64_t>(1, (8 * threads + row_blocks - 1) / row_blocks);
   return std::clamp(RoundUp((plan.n + wanted_chunks - 1) / wanted_chunks, unit), least, most);

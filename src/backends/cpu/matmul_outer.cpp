@@ -99,7 +99,12 @@ struct OuterKernel {
   static constexpr int64_t kTileColumns = kOuterVectors * kLanes;
 
   static bool streams(const MatmulPlan& plan) { return kLoadable<Acc, T> && plan.m <= kStreamRows; }
-  static int64_t block_rows(const MatmulPlan&) { return 256; }
+  // Small products: a block of rows per thread, where columns alone would share them out unevenly.
+  static int64_t block_rows(const MatmulPlan& plan) {
+    const int64_t threads = UsefulThreads(plan);
+    if (plan.batches > 1 || plan.n >= 8 * threads * kTileColumns) return 256;
+    return std::clamp<int64_t>(RoundUp((plan.m + threads - 1) / threads, kOuterRows), 64, 256);
+  }
   static int64_t packed_length(int64_t k) { return k; }
   static int64_t chunk_columns(const MatmulPlan& plan, int64_t row_blocks) {
     if (streams(plan)) return ChunkColumns(plan, row_blocks, kLanes, 256, 1024);
