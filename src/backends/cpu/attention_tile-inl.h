@@ -6,6 +6,7 @@
 #define WICK_BACKENDS_CPU_ATTENTION_TILE_INL_H
 #endif
 
+#include <algorithm>
 #include <limits>
 
 #include "backends/cpu/matmul_pack-inl.h"
@@ -163,7 +164,7 @@ inline float SoftmaxStep(float* HWY_RESTRICT scores, int64_t count, float scale,
     largest = hn::Max(s, largest);
   }
   const float before = most;
-  most = hn::GetLane(hn::MaxOfLanes(d, largest));
+  most = LargestLane(d, largest);
   const float base = most == kHidden ? 0.0f : most;  // -inf - -inf would be NaN
   auto sum = hn::Zero(d);
   for (int64_t j = 0; j < kBlockKeys; j += kLanes) {

@@ -6,6 +6,7 @@
 #define WICK_BACKENDS_CPU_LOAD_INL_H
 #endif
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -90,6 +91,29 @@ HWY_INLINE void StoreAsN(hn::Vec<D> v, D d, T* HWY_RESTRICT to, size_t count) {
   HWY_ALIGN T lanes[hn::MaxLanes(d)];
   StoreAs(v, d, lanes);
   if (count) std::memcpy(to, lanes, count * sizeof(T));
+}
+
+// The largest and the smallest lane. Highway's emulation starts from the extreme finite number and loses infinity.
+template <class D, class V>
+HWY_INLINE hn::TFromD<D> LargestLane(D d, V v) {
+#if HWY_TARGET == HWY_EMU128
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(d)];
+  hn::Store(v, d, lanes);
+  return *std::max_element(lanes, lanes + hn::MaxLanes(d));
+#else
+  return hn::GetLane(hn::MaxOfLanes(d, v));
+#endif
+}
+
+template <class D, class V>
+HWY_INLINE hn::TFromD<D> SmallestLane(D d, V v) {
+#if HWY_TARGET == HWY_EMU128
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(d)];
+  hn::Store(v, d, lanes);
+  return *std::min_element(lanes, lanes + hn::MaxLanes(d));
+#else
+  return hn::GetLane(hn::MinOfLanes(d, v));
+#endif
 }
 
 }  // namespace wick::HWY_NAMESPACE

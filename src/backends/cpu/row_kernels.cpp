@@ -139,7 +139,7 @@ T Extreme(const T* x, int64_t count) {
   }
   if (!hn::AllFalse(d, bad)) return std::numeric_limits<T>::quiet_NaN();
   const auto best = better(better(a, b), better(c, e));
-  return hn::GetLane(kMax ? hn::MaxOfLanes(d, best) : hn::MinOfLanes(d, best));
+  return kMax ? LargestLane(d, best) : SmallestLane(d, best);
 }
 
 template <typename T>
@@ -158,7 +158,7 @@ T Peak(const T* x, int64_t count) {
     const int64_t n = HWY_MIN(lanes, count - i);
     a = hn::Max(a, hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(n)), At(d, x, i, n), hn::Set(d, x[0])));
   }
-  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(a, b), hn::Max(c, e))));
+  return LargestLane(d, hn::Max(hn::Max(a, b), hn::Max(c, e)));
 }
 
 template <typename T>
