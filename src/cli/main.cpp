@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <exception>
 #include <iostream>
+#include <string>
 
 #include "base/error.h"
 #include "cli/commands.h"
@@ -8,6 +10,21 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
+
+// CLI11 says only that a subcommand is missing; a word that names none deserves to be named.
+const char* unknown_command(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* level = &app;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const std::string word = argv[i];
+    const auto all = level->get_subcommands([](const CLI::App*) { return true; });
+    const auto named =
+        std::find_if(all.begin(), all.end(), [&](const CLI::App* sub) { return sub->get_name() == word; });
+    if (all.empty()) return nullptr;
+    if (named == all.end()) return argv[i];
+    level = *named;
+  }
+  return nullptr;
+}
 
 int run(int argc, char** argv) {
   CLI::App app("Wick runs models natively: language, speech, vision and image generation.", "wick");
@@ -20,6 +37,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (const char* word = unknown_command(app, argc, argv)) {
+      std::cerr << "wick: there is no command '" << word << "'\nRun with --help for more information.\n";
+      return kWrongUsage;
+    }
     return app.exit(error) == 0 ? 0 : kWrongUsage;
   }
   return action();

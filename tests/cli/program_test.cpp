@@ -89,6 +89,11 @@ TEST(Program, WrongUsageIsTwo) {
   }
 }
 
+TEST(Program, NamesACommandThatIsNotThere) {
+  EXPECT_TRUE(contains(wick({"sing"}).errors, "wick: there is no command 'sing'"));
+  EXPECT_TRUE(contains(wick({"bench", "opz"}).errors, "wick: there is no command 'opz'"));
+}
+
 TEST(Program, BadSettingIsOneSentence) {
   const auto result = wick({"doctor"}, {"WICK_THREADS=abc"});
   EXPECT_EQ(result.exit_code, 1);
