@@ -476,9 +476,5 @@ TEST(TwoDevices, AreNamedByEveryOp) {
   }
 }
 
-TEST(MissingDevice, IsNamed) {
-  expect_error([] { ones({2}).to_device(Device::cuda(7)); }, ErrorCode::kUnsupported, "cuda:7");
-}
-
 }  // namespace
 }  // namespace wick

@@ -7,12 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "tensor/tensor.h"
 
 namespace wick {
 
 // Every device this build can compute on; op tests run on each.
 inline std::vector<Device> test_devices() { return {Device::reference(), Device::cpu()}; }
+
+// A device that no machine has, and how using it fails: a build without CUDA has none at all.
+inline constexpr Device kMissingDevice = Device::cuda(200);
+#if WICK_CUDA
+inline constexpr ErrorCode kMissingDeviceError = ErrorCode::kDevice;
+#else
+inline constexpr ErrorCode kMissingDeviceError = ErrorCode::kUnsupported;
+#endif
 
 inline void PrintTo(Device device, std::ostream* out) { *out << to_string(device); }  // for gtest's messages
 
