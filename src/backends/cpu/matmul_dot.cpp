@@ -276,20 +276,7 @@ struct DotKernel {
   }
 };
 
-void MatmulDot(const MatmulPlan& plan) {
-  cpu::visit_float(plan.b_type, [&](auto zero) HWY_ATTR {
-    using T = decltype(zero);
-    if constexpr (std::is_same_v<T, double>) {
-      DriveMatmul<double, DotKernel<double, T>>(plan);
-    } else {
-      if (plan.out_type == DType::kF64) {
-        DriveMatmul<double, DotKernel<double, T>>(plan);
-      } else {
-        DriveMatmul<float, DotKernel<float, T>>(plan);
-      }
-    }
-  });
-}
+void MatmulDot(const MatmulPlan& plan) { RunMatmul<DotKernel>(plan); }
 
 }  // namespace wick::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -101,6 +101,16 @@ inline int64_t ChunkColumns(const MatmulPlan& plan, int64_t row_blocks, int64_t 
   return std::clamp(RoundUp((plan.n + wanted_chunks - 1) / wanted_chunks, unit), least, most);
 }
 
+// Drives Kernel<type of the sums, type of b>: f64 sums when either operand is f64, else f32.
+template <template <typename, typename> class Kernel>
+void RunMatmul(const MatmulPlan& plan) {
+  cpu::visit_float(plan.b_type, [&](auto zero) HWY_ATTR {
+    using T = decltype(zero);
+    if (plan.out_type == DType::kF64) return DriveMatmul<double, Kernel<double, T>>(plan);
+    if constexpr (!std::is_same_v<T, double>) DriveMatmul<float, Kernel<float, T>>(plan);
+  });
+}
+
 }  // namespace wick::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

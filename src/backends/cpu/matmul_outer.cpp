@@ -181,20 +181,7 @@ struct OuterKernel {
   }
 };
 
-void MatmulOuter(const MatmulPlan& plan) {
-  cpu::visit_float(plan.b_type, [&](auto zero) HWY_ATTR {
-    using T = decltype(zero);
-    if constexpr (std::is_same_v<T, double>) {
-      DriveMatmul<double, OuterKernel<double, T>>(plan);
-    } else {
-      if (plan.out_type == DType::kF64) {
-        DriveMatmul<double, OuterKernel<double, T>>(plan);
-      } else {
-        DriveMatmul<float, OuterKernel<float, T>>(plan);
-      }
-    }
-  });
-}
+void MatmulOuter(const MatmulPlan& plan) { RunMatmul<OuterKernel>(plan); }
 
 }  // namespace wick::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
