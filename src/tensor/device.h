@@ -38,7 +38,7 @@ class Device {
 // "cpu", "reference", "cuda:0"
 std::string to_string(Device device);
 
-// Memory of a device that is not the host. Each call throws Error on failure.
+// Memory of a device that is not the host. Each call throws Error on failure, except release, which destructors call.
 struct DeviceMemory {
   void* (*allocate)(Device device, size_t bytes);
   void (*release)(Device device, void* data, size_t bytes);
