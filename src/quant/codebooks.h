@@ -1,17 +1,19 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 
 namespace wick {
 
 // The codebooks of the IQ1, IQ2 and IQ3 formats: byte j (little endian) of an entry belongs to weight j of its run.
-extern const uint64_t kIq2xxsGrid[256];  // magnitudes 8, 25, 43
-extern const uint64_t kIq2xsGrid[512];
-extern const uint64_t kIq2sGrid[1024];
-extern const uint32_t kIq3xxsGrid[256];  // magnitudes 4, 12, 20, 28, 36, 44, 52, 62
-extern const uint32_t kIq3sGrid[512];    // magnitudes 1, 3, ..., 15
-extern const uint64_t kIq1Grid[2048];    // signed bytes -1, 0, 1
+// Kernels for other devices copy them from here.
+extern const std::array<uint64_t, 256> kIq2xxsGrid;  // magnitudes 8, 25, 43
+extern const std::array<uint64_t, 512> kIq2xsGrid;
+extern const std::array<uint64_t, 1024> kIq2sGrid;
+extern const std::array<uint32_t, 256> kIq3xxsGrid;  // magnitudes 4, 12, 20, 28, 36, 44, 52, 62
+extern const std::array<uint32_t, 512> kIq3sGrid;    // magnitudes 1, 3, ..., 15
+extern const std::array<uint64_t, 2048> kIq1Grid;    // signed bytes -1, 0, 1
 
 inline constexpr float kIq1Shift = 0.125f;
 
