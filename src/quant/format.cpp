@@ -34,15 +34,15 @@ namespace {
 // In the order of DType, from its first packed member on.
 constexpr QuantFormat kFormats[] = {
     {decode_f8_e4m3, encode_f8_e4m3}, {decode_f8_e5m2, encode_f8_e5m2}, {decode_f8_e8m0, encode_f8_e8m0},
-    {decode_q4_0, nullptr},           {decode_q4_1, nullptr},           {decode_q5_0, nullptr},
-    {decode_q5_1, nullptr},           {decode_q8_0, nullptr},           {decode_q2_k, nullptr},
-    {decode_q3_k, nullptr},           {decode_q4_k, nullptr},           {decode_q5_k, nullptr},
-    {decode_q6_k, nullptr},           {decode_q8_k, nullptr},           {decode_iq4_nl, nullptr},
-    {decode_iq4_xs, nullptr},         {decode_mxfp4, nullptr},          {decode_iq1_s, nullptr},
+    {decode_q4_0, encode_q4_0},       {decode_q4_1, encode_q4_1},       {decode_q5_0, encode_q5_0},
+    {decode_q5_1, encode_q5_1},       {decode_q8_0, encode_q8_0},       {decode_q2_k, encode_q2_k},
+    {decode_q3_k, encode_q3_k},       {decode_q4_k, encode_q4_k},       {decode_q5_k, encode_q5_k},
+    {decode_q6_k, encode_q6_k},       {decode_q8_k, encode_q8_k},       {decode_iq4_nl, encode_iq4_nl},
+    {decode_iq4_xs, encode_iq4_xs},   {decode_mxfp4, encode_mxfp4},     {decode_iq1_s, nullptr},
     {decode_iq1_m, nullptr},          {decode_iq2_xxs, nullptr},        {decode_iq2_xs, nullptr},
     {decode_iq2_s, nullptr},          {decode_iq3_xxs, nullptr},        {decode_iq3_s, nullptr},
-    {decode_tq1_0, nullptr},          {decode_tq2_0, nullptr},          {decode_i8_channel, nullptr},
-    {decode_group4, nullptr},         {decode_group8, nullptr},
+    {decode_tq1_0, nullptr},          {decode_tq2_0, nullptr},          {decode_i8_channel, encode_i8_channel},
+    {decode_group4, encode_group4},   {decode_group8, encode_group8},
 };
 static_assert(sizeof(kFormats) / sizeof(kFormats[0]) == kDTypeCount - kElementDTypeCount);
 
