@@ -6,6 +6,11 @@
 #include "tensor/half.h"
 
 namespace wick {
+namespace {
+
+constexpr ScalePlan kPlan{{108, 8, 6}, {94, 8, 6}};
+
+}  // namespace
 
 void decode_iq4_nl(const std::byte* blocks, float* weights, int64_t count) {
   decode_blocks<BlockIQ4_NL, 32>(blocks, weights, count, [](const BlockIQ4_NL& block, float* out) {
@@ -20,13 +25,13 @@ void decode_iq4_nl(const std::byte* blocks, float* weights, int64_t count) {
 }
 
 void encode_iq4_nl(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
-  encode_blocks<BlockIQ4_NL, 32>(
-      weights, blocks, count, importance, [](const BlockInput<32>& input, BlockIQ4_NL& block) {
-        const ScaleFit fit = search_scale<32>(input.x, input.w, Iq4Levels{}, {108, 4, 12}, {94, 4, 12});
-        const StoredScale scale = store_scale(fit.scale, input.unit);
-        block.scale = scale.bits;
-        quantize_iq4(input.x, scale.value, block.nibbles);
-      });
+  encode_blocks<BlockIQ4_NL, 32>(weights, blocks, count, importance,
+                                 [](const BlockInput<32>& input, BlockIQ4_NL& block) {
+                                   const ScaleFit fit = search_scale<32>(input.x, input.w, Iq4Levels{}, kPlan);
+                                   const StoredScale scale = store_scale(fit.scale, input.unit);
+                                   block.scale = scale.bits;
+                                   quantize_iq4(input.x, scale.value, block.nibbles);
+                                 });
 }
 
 }  // namespace wick

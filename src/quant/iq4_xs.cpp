@@ -7,6 +7,11 @@
 #include "tensor/half.h"
 
 namespace wick {
+namespace {
+
+constexpr ScalePlan kPlan{{108, 8, 6}, {94, 8, 6}};
+
+}  // namespace
 
 void decode_iq4_xs(const std::byte* blocks, float* weights, int64_t count) {
   decode_blocks<BlockIQ4_XS, 256>(blocks, weights, count, [](const BlockIQ4_XS& block, float* out) {
@@ -29,7 +34,7 @@ void decode_iq4_xs(const std::byte* blocks, float* weights, int64_t count) {
 void encode_iq4_xs(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
   encode_blocks<BlockIQ4_XS, 256>(
       weights, blocks, count, importance, [](const BlockInput<256>& input, BlockIQ4_XS& block) {
-        const KScales<8> fit = search_k_scales<8>(input, Iq4Levels{}, {108, 4, 12}, {94, 4, 12}, {-32, 31});
+        const KScales<8> fit = search_k_scales<8>(input, Iq4Levels{}, kPlan, {-32, 31});
         block = {};
         block.scale = fit.scale.bits;
         for (int group = 0; group < 8; ++group) {

@@ -21,13 +21,13 @@ struct IndexRange {
 // Searches each group on its own, then settles the shared scale: indices compete with their neighbours under the shared
 // scale as stored, least squares moves that scale, and so on.
 template <int kGroups, typename Levels>
-KScales<kGroups> search_k_scales(const BlockInput<256>& input, const Levels& levels, const Starts& below,
-                                 const Starts& above, IndexRange range) {
+KScales<kGroups> search_k_scales(const BlockInput<256>& input, const Levels& levels, const ScalePlan& plan,
+                                 IndexRange range) {
   constexpr int kSize = 256 / kGroups;
   float wanted[kGroups];
   float widest = 0;
   for (int g = 0; g < kGroups; ++g) {
-    wanted[g] = search_scale<kSize>(input.x + g * kSize, input.w + g * kSize, levels, below, above).scale;
+    wanted[g] = search_scale<kSize>(input.x + g * kSize, input.w + g * kSize, levels, plan).scale;
     if (std::abs(wanted[g]) > std::abs(widest)) widest = wanted[g];
   }
   KScales<kGroups> best;

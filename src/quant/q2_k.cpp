@@ -22,7 +22,7 @@ void decode_q2_k(const std::byte* blocks, float* weights, int64_t count) {
 
 void encode_q2_k(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
   encode_blocks<BlockQ2_K, 256>(weights, blocks, count, importance, [](const BlockInput<256>& input, BlockQ2_K& block) {
-    const KAffine<16> fit = search_k_affine<16>(input, 3, 15, {2.5f, 0.15f, 13});
+    const KAffine<16> fit = search_k_affine<16>(input, 3, 15, {2.5f, 0.3f, 7});
     block = {};
     block.scale = fit.scale.bits;
     block.min_scale = fit.min_scale.bits;

@@ -9,6 +9,7 @@ namespace wick {
 namespace {
 
 constexpr IntegerLevels kLevels{-4, 3};
+constexpr ScalePlan kPlan{{3.1f, 0.3f, 7}, {2.3f, 0.3f, 7}};
 
 }  // namespace
 
@@ -33,7 +34,7 @@ void decode_q3_k(const std::byte* blocks, float* weights, int64_t count) {
 
 void encode_q3_k(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
   encode_blocks<BlockQ3_K, 256>(weights, blocks, count, importance, [](const BlockInput<256>& input, BlockQ3_K& block) {
-    const KScales<16> fit = search_k_scales<16>(input, kLevels, {3.1f, 0.15f, 14}, {2.3f, 0.15f, 14}, {-32, 31});
+    const KScales<16> fit = search_k_scales<16>(input, kLevels, kPlan, {-32, 31});
     block = {};
     block.scale = fit.scale.bits;
     uint8_t group_scales[16];

@@ -24,7 +24,7 @@ void decode_q4_1(const std::byte* blocks, float* weights, int64_t count) {
 
 void encode_q4_1(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
   encode_blocks<BlockQ4_1, 32>(weights, blocks, count, importance, [](const BlockInput<32>& input, BlockQ4_1& block) {
-    const AffineFit fit = search_affine<32>(input.x, input.w, kTop, kNoLimit, {kTop - 0.8f, 0.2f, 13});
+    const AffineFit fit = search_affine<32>(input.x, input.w, kTop, kNoLimit, {kTop - 0.8f, 0.4f, 7});
     const StoredScale scale = store_scale(fit.scale, input.unit);
     const StoredScale min = store_scale(fit.offset, input.unit);
     uint8_t quants[32];

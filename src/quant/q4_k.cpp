@@ -24,7 +24,7 @@ void decode_q4_k(const std::byte* blocks, float* weights, int64_t count) {
 
 void encode_q4_k(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
   encode_blocks<BlockQ4_K, 256>(weights, blocks, count, importance, [](const BlockInput<256>& input, BlockQ4_K& block) {
-    const KAffine<8> fit = search_k_affine<8>(input, 15, 63, {14.2f, 0.3f, 9});
+    const KAffine<8> fit = search_k_affine<8>(input, 15, 63, {14.2f, 0.45f, 6});
     block.scale = fit.scale.bits;
     block.min_scale = fit.min_scale.bits;
     uint8_t quants[256];

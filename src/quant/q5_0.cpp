@@ -9,6 +9,7 @@ namespace wick {
 namespace {
 
 constexpr IntegerLevels kLevels{-16, 15};
+constexpr ScalePlan kPlan{{15.0f, 0.3f, 7}, {14.2f, 0.3f, 7}};
 
 }  // namespace
 
@@ -23,7 +24,7 @@ void decode_q5_0(const std::byte* blocks, float* weights, int64_t count) {
 
 void encode_q5_0(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
   encode_blocks<BlockQ5_0, 32>(weights, blocks, count, importance, [](const BlockInput<32>& input, BlockQ5_0& block) {
-    const ScaleFit fit = search_scale<32>(input.x, input.w, kLevels, {15.0f, 0.15f, 14}, {14.2f, 0.15f, 14});
+    const ScaleFit fit = search_scale<32>(input.x, input.w, kLevels, kPlan);
     const StoredScale scale = store_scale(fit.scale, input.unit);
     uint8_t quants[32];
     quantize_integers<32>(input.x, scale.value, kLevels, 16, quants);

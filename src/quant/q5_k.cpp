@@ -27,7 +27,7 @@ void decode_q5_k(const std::byte* blocks, float* weights, int64_t count) {
 
 void encode_q5_k(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
   encode_blocks<BlockQ5_K, 256>(weights, blocks, count, importance, [](const BlockInput<256>& input, BlockQ5_K& block) {
-    const KAffine<8> fit = search_k_affine<8>(input, 31, 63, {30.2f, 0.3f, 8});
+    const KAffine<8> fit = search_k_affine<8>(input, 31, 63, {30.2f, 0.45f, 5});
     block = {};
     block.scale = fit.scale.bits;
     block.min_scale = fit.min_scale.bits;

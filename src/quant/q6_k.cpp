@@ -8,6 +8,7 @@ namespace wick {
 namespace {
 
 constexpr IntegerLevels kLevels{-32, 31};
+constexpr ScalePlan kPlan{{31.1f, 0.3f, 5}, {30.2f, 0.3f, 5}};
 
 }  // namespace
 
@@ -30,7 +31,7 @@ void decode_q6_k(const std::byte* blocks, float* weights, int64_t count) {
 
 void encode_q6_k(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
   encode_blocks<BlockQ6_K, 256>(weights, blocks, count, importance, [](const BlockInput<256>& input, BlockQ6_K& block) {
-    const KScales<16> fit = search_k_scales<16>(input, kLevels, {31.1f, 0.15f, 10}, {30.2f, 0.15f, 10}, {-128, 127});
+    const KScales<16> fit = search_k_scales<16>(input, kLevels, kPlan, {-128, 127});
     block = {};
     block.scale = fit.scale.bits;
     for (int group = 0; group < 16; ++group) {

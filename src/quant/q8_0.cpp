@@ -8,6 +8,7 @@ namespace wick {
 namespace {
 
 constexpr IntegerLevels kLevels{-127, 127};
+constexpr ScalePlan kPlan{{}, {127.0f, 0.45f, 2}, 1};
 
 }  // namespace
 
@@ -20,7 +21,7 @@ void decode_q8_0(const std::byte* blocks, float* weights, int64_t count) {
 
 void encode_q8_0(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
   encode_blocks<BlockQ8_0, 32>(weights, blocks, count, importance, [](const BlockInput<32>& input, BlockQ8_0& block) {
-    const ScaleFit fit = search_scale<32>(input.x, input.w, kLevels, {}, {126.6f, 0.4f, 3});
+    const ScaleFit fit = search_scale<32>(input.x, input.w, kLevels, kPlan);
     const StoredScale scale = store_scale(fit.scale, input.unit);
     block.scale = scale.bits;
     quantize_integers<32>(input.x, scale.value, kLevels, 0, block.quants);

@@ -7,6 +7,7 @@ namespace wick {
 namespace {
 
 constexpr IntegerLevels kLevels{-127, 127};
+constexpr ScalePlan kPlan{{}, {126.6f, 0.4f, 6}};
 
 }  // namespace
 
@@ -19,7 +20,7 @@ void decode_q8_k(const std::byte* blocks, float* weights, int64_t count) {
 
 void encode_q8_k(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
   encode_blocks<BlockQ8_K, 256>(weights, blocks, count, importance, [](const BlockInput<256>& input, BlockQ8_K& block) {
-    const ScaleFit fit = search_scale<256>(input.x, input.w, kLevels, {}, {126.6f, 0.4f, 6});
+    const ScaleFit fit = search_scale<256>(input.x, input.w, kLevels, kPlan);
     block.scale = fit.scale * input.unit;
     quantize_integers<256>(input.x, block.scale / input.unit, kLevels, 0, block.quants);
     for (int group = 0; group < 16; ++group) {

@@ -57,6 +57,12 @@ struct Starts {
   int count;
 };
 
+struct ScalePlan {
+  Starts below;  // the largest weight meets the lowest, negative, level
+  Starts above;  // it meets the highest one
+  int polish = 3;
+};
+
 // Least squares and rounding in turn, from the best scale so far.
 template <int kSize, typename Levels>
 void polish_scale(const float* x, const float* w, const Levels& levels, int rounds, ScaleFit& best) {
@@ -70,25 +76,27 @@ void polish_scale(const float* x, const float* w, const Levels& levels, int roun
 
 // The scale (of either sign) for weights ~ scale * level.
 template <int kSize, typename Levels>
-ScaleFit search_scale(const float* x, const float* w, const Levels& levels, const Starts& below, const Starts& above) {
+ScaleFit search_scale(const float* x, const float* w, const Levels& levels, const ScalePlan& plan) {
   Lanes largest_lanes = {}, smallest_lanes = {};
   for (int i = 0; i < kSize; i += 4) {
     largest_lanes = max_lanes(largest_lanes, load_lanes(x + i));
     smallest_lanes = max_lanes(smallest_lanes, -load_lanes(x + i));
   }
   const float positive = max_of_lanes(largest_lanes), negative = max_of_lanes(smallest_lanes);
-  const float largest = positive > negative ? positive : -negative;
+  // Levels that are the same on both sides need no negative scale.
+  const float largest = plan.below.count == 0 ? std::max(positive, negative)
+                        : positive > negative ? positive
+                                              : -negative;
   if (largest == 0.0f) return {0, 0};
   ScaleFit best;
-  // `below`: the largest weight meets the lowest, negative, level; `above`: the highest one.
-  for (const auto& [starts, sign] : {std::pair{below, -1.0f}, std::pair{above, 1.0f}}) {
+  for (const auto& [starts, sign] : {std::pair{plan.below, -1.0f}, std::pair{plan.above, 1.0f}}) {
     for (int i = 0; i < starts.count; ++i) {
       const float scale = sign * largest / (starts.first + starts.step * static_cast<float>(i));
       const ScaleSums sums = sum_residuals<kSize>(x, w, scale, levels);
       best.offer(scale + sums.correction(), sums.error());
     }
   }
-  polish_scale<kSize>(x, w, levels, 3, best);
+  polish_scale<kSize>(x, w, levels, plan.polish, best);
   return best;
 }
 

@@ -13,7 +13,7 @@ struct ZeroFit {
 // weight ~ scale * (q - zero), q an integer from 0 to `top`, zero an integer from 0 to `top_zero`: the affine search
 // proposes, then the whole numbers around its zero compete.
 inline ZeroFit search_zero(const BlockInput<32>& input, float top, float top_zero) {
-  const AffineFit affine = search_affine<32>(input.x, input.w, top, 0.0f, {top - 0.8f, 0.2f, 13});
+  const AffineFit affine = search_affine<32>(input.x, input.w, top, 0.0f, {top - 0.8f, 0.4f, 7});
   if (affine.scale == 0.0f) {  // all weights are the same
     const float level = affine.offset < 0 ? -1.0f : 1.0f;
     return {std::abs(input.x[0]), level < 0 ? 1.0f : 0.0f};
