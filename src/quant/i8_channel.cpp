@@ -59,12 +59,16 @@ struct Row {
   BlockInput<64> part;
 };
 
-// The longer the row, the more its largest weights stand out, and cutting them off may pay.
+// The longer the row, the more its largest weights stand out, and cutting them off may pay: the search goes on with
+// smaller scales for as long as that helps.
 float search_row_scale(Row& row) {
   if (row.largest == 0.0f) return 0;
-  ScaleFit best;
-  for (const float levels : {127.0f, 127.4f, 133.0f, 140.0f, 150.0f, 165.0f}) {
-    const ScaleFit fit = row.refit(row.largest / row.unit / levels);
+  const float largest = row.largest / row.unit;
+  ScaleFit best = row.refit(largest / 127.0f);
+  float levels = 127.4f;
+  for (int failures = 0; failures < 3 && levels < 1e6f; levels *= 1.05f) {
+    const ScaleFit fit = row.refit(largest / levels);
+    failures = fit.error < best.error ? 0 : failures + 1;
     best.offer(fit.scale, fit.error);
   }
   for (int round = 0; round < 2; ++round) {

@@ -6,6 +6,8 @@
 namespace wick {
 namespace {
 
+constexpr int kTopExponent = 252;  // beyond, the largest level overflows
+
 // Twice the values of E2M1: 0, 1, 2, 3, 4, 6, 8, 12 and their negatives.
 struct E2M1Levels {
   static Lanes nearest(Lanes value) {
@@ -40,7 +42,7 @@ void encode_mxfp4(const float* weights, std::byte* blocks, int64_t count, const 
     const int largest_exponent = static_cast<int>(std::bit_cast<uint32_t>(input.unit) >> 23);
     ScaleFit best;
     for (int exponent = largest_exponent - 3; exponent < largest_exponent; ++exponent) {
-      const auto stored = static_cast<uint8_t>(std::clamp(exponent, 0, 254));
+      const auto stored = static_cast<uint8_t>(std::clamp(exponent, 0, kTopExponent));
       const float scale = mxfp4_scale(stored) / input.unit;
       best.offer(stored, sum_residuals<32>(input.x, input.w, scale, E2M1Levels{}).rr);
     }
