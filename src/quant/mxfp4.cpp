@@ -49,7 +49,7 @@ void encode_mxfp4(const float* weights, std::byte* blocks, int64_t count, const 
     block.exponent = static_cast<uint8_t>(best.scale);
     const Lanes inverse = broadcast(inverse_or_zero(mxfp4_scale(block.exponent) / input.unit));
     alignas(16) float levels[32];
-    for (int i = 0; i < 32; i += 4) store_lanes(E2M1Levels{}.nearest(load_lanes(input.x + i) * inverse), levels + i);
+    for (int i = 0; i < 32; i += 4) store_lanes(E2M1Levels::nearest(load_lanes(input.x + i) * inverse), levels + i);
     uint8_t quants[32];
     for (int i = 0; i < 32; ++i) quants[i] = e2m1_of(static_cast<int>(levels[i]));
     pack_nibbles(quants, block.nibbles);
