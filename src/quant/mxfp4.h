@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,6 +16,11 @@ struct BlockMXFP4 {
   uint8_t nibbles[16];
 };
 static_assert(sizeof(BlockMXFP4) == 17, "on-disk layout");
+
+// 2^(exponent - 128); the two smallest are subnormal.
+inline float mxfp4_scale(uint8_t exponent) {
+  return std::bit_cast<float>(exponent < 2 ? 0x00200000u << exponent : static_cast<uint32_t>(exponent - 1) << 23);
+}
 
 void decode_mxfp4(const std::byte* blocks, float* weights, int64_t count);
 void encode_mxfp4(const float* weights, std::byte* blocks, int64_t count, const float* importance);
