@@ -82,7 +82,7 @@ HWY_INLINE hn::Vec<D32> Dot4(D32 d32, hn::Vec<D32> sum, V8 w, V8 x) {
   if constexpr (hn::MaxLanes(D32()) == 16) {
     return hn::Vec<D32>{_mm512_dpbusd_epi32(sum.raw, w.raw, x.raw)};
   } else {
-    asm("{evex} vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(w.raw), "v"(x.raw));
+    asm("%{evex%} vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(w.raw), "v"(x.raw));
     return sum;
   }
 #else
@@ -110,7 +110,7 @@ HWY_INLINE hn::Vec<D32> ScaledDot4(D32 d32, hn::Vec<D32> sum, V8 w, V8 x, V16 sc
   if constexpr (kBits <= 7) {
     const auto pairs = MulBytePairs(w, x);
 #if WICK_VNNI
-    asm("{evex} vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(pairs.raw), "v"(scale.raw));
+    asm("%{evex%} vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(pairs.raw), "v"(scale.raw));
     return sum;
 #else
     return hn::Add(sum, MulPairs(d32, pairs, scale));

@@ -18,34 +18,19 @@ WICK_BEFORE_PACKED();
 namespace wick::HWY_NAMESPACE {
 #if WICK_PACKED_SIMD
 
-using DPairs = hn::Repartition<int16_t, DBytes>;
-
-// The 16-bit factors of one part of a chunk: its two groups of 16 may differ.
-template <int kGroup>
-HWY_INLINE hn::Vec<DPairs> ChunkScale(const int16_t* HWY_RESTRICT scales, int chunk, size_t part) {
-  const DPairs d16;
-  if constexpr (kGroup == 32) {
-    (void)part;
-    return hn::Set(d16, scales[2 * chunk]);
-  } else if constexpr (kParts == 2) {
-    return hn::Set(d16, scales[2 * chunk + part]);
-  } else {
-    alignas(32) static constexpr uint8_t kSpread[32] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1,
-                                                        2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3};
-    int32_t both;
-    std::memcpy(&both, scales + 2 * chunk, sizeof(both));
-    const auto table = hn::BitCast(DBytes(), hn::Set(DSums(), both));
-    return hn::BitCast(d16, hn::TableLookupBytes(table, hn::Load(DBytes(), kSpread)));
-  }
+// The 16-bit factors of one part of a chunk.
+HWY_INLINE hn::Vec<DPairs> ChunkScale(const hn::Vec<DPairs>* HWY_RESTRICT scales, int chunk, size_t part) {
+  return hn::TableLookupBytes(scales[part],
+                              hn::Set(DPairs(), static_cast<int16_t>(2 * chunk | (2 * chunk + 1) << 8)));
 }
 
 // The lanes add up to the sum of factors[g] * x_sums[g] over the 16 groups.
-HWY_INLINE hn::Vec<DSums> DotGroups(const int16_t* HWY_RESTRICT factors, const int16_t* HWY_RESTRICT x_sums) {
+HWY_INLINE hn::Vec<DSums> DotGroups(const hn::Vec<DPairs>* HWY_RESTRICT factors, const int16_t* HWY_RESTRICT x_sums) {
   const DPairs d16;
   const DSums d32;
-  auto sum = hn::Zero(d32);
-  for (size_t i = 0; i < 16; i += hn::Lanes(d16)) {
-    sum = hn::Add(sum, MulPairs(d32, hn::Load(d16, factors + i), hn::LoadU(d16, x_sums + i)));
+  auto sum = MulPairs(d32, factors[0], hn::LoadU(d16, x_sums));
+  for (size_t p = 1; p < kParts; ++p) {
+    sum = hn::Add(sum, MulPairs(d32, factors[p], hn::LoadU(d16, x_sums + p * hn::Lanes(d16))));
   }
   return sum;
 }
@@ -82,29 +67,33 @@ void FewTile256(const PackedJob& job, int64_t first_row, int64_t column, int64_t
   hn::Vec<DScales> acc[kRows];
   for (int r = 0; r < kRows; ++r) acc[r] = hn::Zero(df);
   for (int64_t block = 0; block < blocks; ++block) {
+    PrefetchNextTile(job, tile, block);
     hn::Vec<DSums> sums[kRows][kTile], mins[kRows][kTile];
     for (size_t i = 0; i < kTile; ++i) {
       const auto& w = tile.row[i][block];
       BlockScales scales;
       Format::Scales(w, scales);
+      hn::Vec<DSums> sum[kRows], odd[kRows];  // apart from the array, so that they stay in registers
       for (int r = 0; r < kRows; ++r) {
         const int16_t* row_sums = x_sums + (r * blocks + block) * 16;
-        sums[r][i] = hn::Zero(di);
+        sum[r] = odd[r] = hn::Zero(di);
         if constexpr (Format::kMins) mins[r][i] = DotGroups(scales.mins, row_sums);
         if constexpr (Format::kOffset != 0) {
-          sums[r][i] = hn::Mul(DotGroups(scales.scales, row_sums), hn::Set(di, -Format::kOffset));
+          sum[r] = hn::Mul(DotGroups(scales.scales, row_sums), hn::Set(di, -Format::kOffset));
         }
       }
       Unroll<8>([&](auto chunk) WICK_PACKED_INLINE {
         for (size_t p = 0; p < kParts; ++p) {
           const auto values = Format::template Values<chunk()>(w, scales, p);
-          const auto scale = ChunkScale<Format::kGroup>(scales.scales, chunk(), p);
+          const auto scale = ChunkScale(scales.scales, chunk(), p);
           for (int r = 0; r < kRows; ++r) {
             const auto* bytes = reinterpret_cast<const uint8_t*>(q + r * x.k + block * 256 + chunk() * 32);
-            sums[r][i] = ScaledDot4<Format::kBits>(di, sums[r][i], values, LoadPart(bytes, p), scale);
+            auto& to = chunk() % 2 == 0 ? sum[r] : odd[r];  // two chains of additions run side by side
+            to = ScaledDot4<Format::kBits>(di, to, values, LoadPart(bytes, p), scale);
           }
         }
       });
+      for (int r = 0; r < kRows; ++r) sums[r][i] = hn::Add(sum[r], odd[r]);
     }
     const auto scale = Format::BlockScale(tile.row, block);
     const auto min_scale = MinScales<Format>(tile.row, block);
@@ -136,8 +125,8 @@ void Few256(const PackedJob& job, int64_t begin, int64_t end) {
 struct Panel256 {
   int32_t* values;    // [blocks * 64, kPanel], four bytes each
   int32_t* scales;    // [blocks * groups, kPanel]
-  int32_t* mins;      // [blocks * 8, kPanel], two 16-bit numbers each: of a chunk's groups of 16; with an offset, the
-                      // scales times the offset
+  int32_t* mins;      // [blocks * 8, kPanel], two 16-bit numbers each: neighbours in BlockScales::mins; with an offset,
+                      // the scales times the offset
   float* scale;       // [blocks, kPanel]
   float* min_scale;   // [blocks, kPanel]
 };
@@ -146,6 +135,7 @@ template <class Format>
 void Unpack256(const PackedJob& job, int64_t column, int64_t end, const Panel256& panel) {
   constexpr int kGroups = 256 / Format::kGroup;
   const DSums di;
+  const DPairs d16;
   const DScales df;
   const int64_t blocks = job.x.k / 256;
   for (size_t first = 0; first < static_cast<size_t>(kPanel); first += kTile) {
@@ -154,16 +144,18 @@ void Unpack256(const PackedJob& job, int64_t column, int64_t end, const Panel256
       BlockScales scales[kTile];
       for (size_t i = 0; i < kTile; ++i) {
         Format::Scales(tile.row[i][block], scales[i]);
+        HWY_ALIGN int16_t numbers[16], mins[16];
+        for (size_t p = 0; p < kParts; ++p) {
+          const auto v = scales[i].scales[p];
+          hn::Store(v, d16, numbers + p * hn::Lanes(d16));
+          hn::Store(Format::kMins ? scales[i].mins[p] : hn::Mul(v, hn::Set(d16, Format::kOffset)), d16,
+                    mins + p * hn::Lanes(d16));
+        }
         for (int g = 0; g < kGroups; ++g) {
-          panel.scales[(block * kGroups + g) * kPanel + first + i] = scales[i].scales[g * Format::kGroup / 16];
+          panel.scales[(block * kGroups + g) * kPanel + first + i] = numbers[PlaceOfGroup(g * Format::kGroup / 16)];
         }
         for (int g = 0; g < 8; ++g) {
-          int16_t pair[2];
-          for (int h = 0; h < 2; ++h) {
-            pair[h] = Format::kMins ? scales[i].mins[2 * g + h]
-                                    : static_cast<int16_t>(scales[i].scales[2 * g + h] * Format::kOffset);
-          }
-          std::memcpy(panel.mins + (block * 8 + g) * kPanel + first + i, pair, sizeof(pair));
+          std::memcpy(panel.mins + (block * 8 + g) * kPanel + first + i, mins + 2 * g, 2 * sizeof(int16_t));
         }
       }
       Unroll<8>([&](auto chunk) WICK_PACKED_INLINE {

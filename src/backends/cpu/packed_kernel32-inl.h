@@ -48,6 +48,7 @@ void FewTile32(const PackedJob& job, int64_t first_row, int64_t column, int64_t 
   hn::Vec<DScales> acc[kRows];
   for (int r = 0; r < kRows; ++r) acc[r] = hn::Zero(df);
   for (int64_t unit = 0; unit < units; ++unit) {
+    PrefetchNextTile(job, tile, unit);
     hn::Vec<DSums> sums[kRows][kTile];
     for (size_t i = 0; i < kTile; ++i) {
       hn::Vec<DBytes> values[kParts];
