@@ -16,6 +16,9 @@ struct KScales {
 struct IndexRange {
   int low, high;
   int clamp(int index) const { return std::clamp(index, low, high); }
+  int nearest(float value) const {
+    return static_cast<int>(std::lround(std::clamp(value, static_cast<float>(low), static_cast<float>(high))));
+  }
 };
 
 // Searches each group on its own, then settles the shared scale: indices compete with their neighbours under the shared
@@ -39,7 +42,7 @@ KScales<kGroups> search_k_scales(const BlockInput<256>& input, const Levels& lev
     const float inverse = inverse_or_zero(current.scale.value);
     float change = 0, curvature = 0;
     for (int g = 0; g < kGroups; ++g) {
-      const int centre = range.clamp(static_cast<int>(std::lround(wanted[g] * inverse)));
+      const int centre = range.nearest(wanted[g] * inverse);
       ScaleSums chosen{std::numeric_limits<float>::infinity(), 0, 0};
       for (int index = range.clamp(centre - 1); index <= range.clamp(centre + 1); ++index) {
         const float step = current.scale.value * static_cast<float>(index);
