@@ -65,7 +65,7 @@ cuda:  ## build with the CUDA backend; run every test
 	$(call build,cuda)
 	$(call ctest,cuda)
 
-wasm:  ## unfinished (f64 kernels do not compile yet): the library for WebAssembly, tested under Node.js
+wasm:  ## build the library for WebAssembly; run its tests under Node.js
 	$(install_deps) core test wasm
 	$(call configure,wasm)
 	$(call build,wasm)
