@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors data is l
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the format's own library
 
-std::optional<DType> dtype_named(std::string_view name) {
+std::optional<DType> safetensors_dtype(std::string_view name) {
   constexpr std::pair<std::string_view, DType> kNames[] = {
       {"F64", DType::kF64}, {"F32", DType::kF32}, {"F16", DType::kF16}, {"BF16", DType::kBF16}, {"I64", DType::kI64},
       {"I32", DType::kI32}, {"U32", DType::kU32}, {"U8", DType::kU8},   {"BOOL", DType::kU8},   {"I8", DType::kI8},
@@ -55,7 +55,7 @@ SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
       for (const auto& [key, value] : field.as_object()) result.metadata_[key] = value.as_text();
       continue;
     }
-    const auto dtype = dtype_named(field.at("dtype").as_text());
+    const auto dtype = safetensors_dtype(field.at("dtype").as_text());
     if (!dtype) {
       throw Error(ErrorCode::kUnsupported, cat(path, ": tensor '", name, "' has dtype ", field.at("dtype").as_text(),
                                                ", which Wick does not read"));

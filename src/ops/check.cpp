@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/quantize.h"
+
 namespace wick {
 
 Error unsupported(const char* op, Device device) {
@@ -14,6 +16,7 @@ void check_defined(const char* op, const Tensor& x) {
 
 void check_float(const char* op, const Tensor& x) {
   check_defined(op, x);
+  if (is_packed(x.dtype())) throw Error(ErrorCode::kDType, cat(op, ": ", packed_dtype_error(x.dtype()).what()));
   if (!is_float(x.dtype())) {
     throw Error(ErrorCode::kDType,
                 cat(op, ": dtype ", x.dtype(), " is not a floating type; convert with to_dtype first"));
@@ -41,7 +44,7 @@ void check_rank(const char* op, const char* what, const Tensor& x, int rank) {
 
 Tensor checked_indices(const char* op, const Tensor& index, int64_t size) {
   check_defined(op, index);
-  if (is_float(index.dtype())) {
+  if (!is_integer(index.dtype())) {
     throw Error(ErrorCode::kDType, cat(op, ": indices have dtype ", index.dtype(), ", expected an integer type"));
   }
   Tensor wide = as_dtype(index, DType::kI64);
@@ -93,6 +96,7 @@ Tensor broadcast_view(const char* op, const Tensor& x, const Shape& shape) {
 
 Tensor as_dtype(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x.detach();
+  if (is_packed(x.dtype())) return dequantize(x, dtype);
   Tensor out = empty(x.shape(), dtype, x.device());
   find_kernel("to_dtype", x.device(), &KernelTable::copy)(x, out);
   return out;

@@ -2,13 +2,20 @@
 
 #include "ops/autograd.h"
 #include "ops/check.h"
+#include "ops/packed.h"
+#include "ops/quantize.h"
 
 namespace wick {
 
 Tensor Tensor::clone() const {
   check_defined("clone", *this);
   Tensor out = empty_like(*this);
-  find_kernel("clone", device(), &KernelTable::copy)(*this, out);
+  const auto kernel = find_kernel("clone", device(), &KernelTable::copy);
+  if (is_packed(dtype_)) {
+    kernel(byte_view("clone", *this), byte_view("clone", out));
+  } else {
+    kernel(*this, out);
+  }
   if (tracks(*this)) {
     record(out, "clone", {*this}, [](const Tensor& grad) -> Grads { return {grad}; });
   }
@@ -23,6 +30,7 @@ Tensor Tensor::contiguous() const {
 Tensor Tensor::to_dtype(DType dtype) const {
   check_defined("to_dtype", *this);
   if (dtype == dtype_) return *this;
+  if (is_packed(dtype)) return quantize(*this, dtype);
   Tensor out = as_dtype(*this, dtype);
   if (tracks(*this) && is_float(dtype)) {
     record(out, "to_dtype", {*this}, [from = dtype_](const Tensor& grad) -> Grads { return {as_dtype(grad, from)}; });
@@ -36,7 +44,7 @@ Tensor Tensor::to_device(Device target) const {
   target.kernels();  // throws when this build has no such device
   const Tensor source = detach().contiguous();
   Tensor out = empty(shape(), dtype_, target);
-  const size_t bytes = numel() * size_of(dtype_);
+  const size_t bytes = bytes_of(dtype_, numel());
   if (device().is_host() && target.is_host()) {
     if (bytes) std::memcpy(out.raw(), source.raw(), bytes);
   } else if (device().is_host()) {

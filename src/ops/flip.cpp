@@ -7,6 +7,7 @@ namespace wick {
 
 Tensor flip(const Tensor& x, const std::vector<int64_t>& dims) {
   check_defined("flip", x);
+  if (is_packed(x.dtype())) throw Error(ErrorCode::kDType, cat("flip: ", packed_dtype_error(x.dtype()).what()));
   Layout layout = x.layout();
   std::array<bool, kMaxRank> done{};
   for (const int64_t dim : dims) {

@@ -81,6 +81,11 @@ struct KernelTable {
   // Floats only; a and b may differ in dtype (f32 activations, bf16 weights); sums in f32, or f64 for f64.
   // A row of out depends only on that row of a and on b, bit for bit.
   void (*matmul)(const Tensor& a, const Tensor& b, const Tensor& out) = nullptr;
+  // x [rows, k] in f32, f16 or bf16, row-major; w [n, k] packed, rows of whole blocks -> out [rows, n] in x's dtype.
+  // Activations are rounded to 8 bits in blocks. A row of out depends only on that row of x and on w, bit for bit.
+  void (*matmul_packed)(const Tensor& x, const Tensor& w, const Tensor& out) = nullptr;
+  // w [n, k] packed, rows of whole blocks; `rows` [count] (i64, in range; undefined: all) -> out [count, k] f32.
+  void (*dequantize)(const Tensor& w, const Tensor& rows, const Tensor& out) = nullptr;
   // q [batch, heads, queries, dim], k [batch, kv_heads, keys, dim], v [batch, kv_heads, keys, value_dim];
   // mask (may be undefined) is f32, added to the scores, broadcast to [batch, heads, queries, keys].
   // A query that may see no key at all gets zeros.

@@ -2,6 +2,7 @@
 
 #include "ops/autograd.h"
 #include "ops/check.h"
+#include "ops/packed.h"
 
 namespace wick {
 
@@ -12,7 +13,7 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("narrow: ", length, " elements from ", start, " of dimension ", d, " of ", x.shape()));
   }
-  Tensor out = x.with_layout(x.layout().narrow(d, start, length));
+  Tensor out = view_blocks("narrow", x, x.layout().narrow(d, start, length));
   if (tracks(x)) {
     record(out, "narrow", {x}, [from = x.shape(), d, start, length](const Tensor& grad) -> Grads {
       Tensor whole = zeros(from, grad.dtype(), grad.device());

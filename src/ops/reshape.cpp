@@ -4,6 +4,7 @@
 #include "base/inline_vector.h"
 #include "ops/autograd.h"
 #include "ops/check.h"
+#include "ops/packed.h"
 
 namespace wick {
 
@@ -14,7 +15,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
                 cat("reshape: ", x.shape(), " has ", x.numel(), " elements, ", shape, " has ", shape.numel()));
   }
   const auto layout = x.layout().reshape(shape);
-  Tensor out = layout ? x.with_layout(*layout) : x.detach().clone().with_layout(Layout::contiguous(shape));
+  Tensor out = view_blocks("reshape", layout ? x.detach() : x.detach().clone(), layout.value_or(Layout::contiguous(shape)));
   if (tracks(x)) {
     record(out, "reshape", {x}, [from = x.shape()](const Tensor& grad) -> Grads { return {reshape(grad, from)}; });
   }

@@ -24,7 +24,7 @@ namespace {
 Tensor move_to(const Tensor& host, Device device) {
   if (host.device() == device) return host;
   Tensor out = empty(host.shape(), host.dtype(), device);
-  const size_t bytes = host.numel() * size_of(host.dtype());
+  const size_t bytes = bytes_of(host.dtype(), host.numel());
   if (device.is_host()) {
     std::memcpy(out.raw(), host.raw(), bytes);
   } else {
@@ -60,7 +60,11 @@ void check_float(const char* op, DType dtype) {
 }  // namespace
 
 Tensor empty(const Shape& shape, DType dtype, Device device) {
-  const auto bytes = checked_mul(shape.numel(), size_of(dtype));
+  const int64_t weights = block_weights(dtype);
+  if (weights > 1 && (shape.rank() == 0 || shape.back() % weights != 0)) {
+    throw Error(ErrorCode::kShape, cat(dtype, " ", shape, ": the last dimension must be a multiple of ", weights));
+  }
+  const auto bytes = checked_mul(shape.numel() / weights, block_bytes(dtype));
   if (!bytes) {
     throw Error(ErrorCode::kOutOfMemory,
                 cat("out of memory: ", shape, " of ", dtype, " has more bytes than fit 63 bits"));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -11,14 +12,67 @@
 
 namespace wick {
 
-enum class DType : uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kU32, kU8, kI8 };
-inline constexpr int kDTypeCount = 9;
+enum class DType : uint8_t {
+  // Element dtypes: every op computes on these.
+  kF64,
+  kF32,
+  kF16,
+  kBF16,
+  kI64,
+  kI32,
+  kU32,
+  kU8,
+  kI8,
+  // Packed dtypes: storage formats of weights, each described in quant/. They can be multiplied with (matmul), looked
+  // up in (embedding), converted (to_dtype), copied and viewed by whole rows; nothing else computes on them.
+  kF8E4M3,
+  kF8E5M2,
+  kF8E8M0,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ8_0,
+  kQ2_K,
+  kQ3_K,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kQ8_K,
+  kIQ4_NL,
+  kIQ4_XS,
+  kMXFP4,
+  kIQ1_S,
+  kIQ1_M,
+  kIQ2_XXS,
+  kIQ2_XS,
+  kIQ2_S,
+  kIQ3_XXS,
+  kIQ3_S,
+  kTQ1_0,
+  kTQ2_0,
+  kI8Channel,  // per-channel INT8
+  kGroup4,     // GPTQ and AWQ, 4 bits
+  kGroup8,     // GPTQ, 8 bits
+};
+inline constexpr int kElementDTypeCount = 9;
+inline constexpr int kDTypeCount = static_cast<int>(DType::kGroup8) + 1;
 
-// "f32", "bf16", ...
+// "f32", "bf16", "q4_k", ...
 std::string_view to_string(DType dtype);
-int64_t size_of(DType dtype);  // bytes per element
-bool is_float(DType dtype);
-inline bool is_integer(DType dtype) { return !is_float(dtype); }
+// The dtype of that name; empty when there is none.
+std::optional<DType> dtype_named(std::string_view name);
+
+inline bool is_packed(DType dtype) { return static_cast<int>(dtype) >= kElementDTypeCount; }
+bool is_float(DType dtype);    // f64, f32, f16, bf16
+bool is_integer(DType dtype);  // i64 to i8
+int64_t size_of(DType dtype);  // bytes per element; throws Error(kDType) for packed dtypes
+
+// Packed dtypes come in blocks of weights along the last dimension; for element dtypes a block is one element.
+int64_t block_weights(DType dtype);
+int64_t block_bytes(DType dtype);
+// Bytes of `count` elements, a multiple of block_weights. Unchecked: for sizes that are known to fit.
+inline int64_t bytes_of(DType dtype, int64_t count) { return count / block_weights(dtype) * block_bytes(dtype); }
 
 // The smallest dtype that holds every value of both, as NumPy does it: u8 + f32 = f32, i32 + f32 = f64,
 // f16 + bf16 = f32. Where NumPy would answer i16 (u8 + i8), the next wider dtype stands in: i32.
@@ -48,6 +102,9 @@ constexpr DType dtype_of() {
     static_assert(!sizeof(T), "no dtype for this C++ type");
 }
 
+// "q4_k is a storage format ...": what an op that computes on elements says to a packed tensor.
+Error packed_dtype_error(DType dtype);
+
 // Calls body with a value of the dtype's C++ type: visit_dtype(d, [&](auto zero) { using T = decltype(zero); ... }).
 template <typename Body>
 decltype(auto) visit_dtype(DType dtype, Body&& body) {
@@ -61,8 +118,8 @@ decltype(auto) visit_dtype(DType dtype, Body&& body) {
     case DType::kU32: return body(uint32_t{});
     case DType::kU8: return body(uint8_t{});
     case DType::kI8: return body(int8_t{});
+    default: throw packed_dtype_error(dtype);
   }
-  throw Error(ErrorCode::kInternal, cat("dtype code ", static_cast<int>(dtype), " is unknown"));
 }
 
 // Element conversion between any two storage types; halves go through f32.

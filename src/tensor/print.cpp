@@ -49,6 +49,7 @@ struct Printer {
 std::string to_string(const Tensor& tensor) {
   if (!tensor.defined()) return "tensor(empty)";
   std::string head = cat(tensor.dtype(), " ", tensor.shape(), " on ", tensor.device());
+  if (is_packed(tensor.dtype())) return head;  // the values are the business of quant/
   const auto values = tensor.to_vector<double>();
   Printer printer{values, tensor.shape(), is_integer(tensor.dtype()), tensor.numel() > kShowAllUpTo, 0, {}};
   printer.block(0, 0, tensor.numel());  // finds the width

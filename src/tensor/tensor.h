@@ -49,7 +49,7 @@ class Tensor {
     return reinterpret_cast<T*>(raw());
   }
   // The address of the first element, unchecked: for kernels.
-  std::byte* raw() const { return storage_->data() + layout_.offset * size_of(dtype_); }
+  std::byte* raw() const { return storage_->data() + bytes_of(dtype_, layout_.offset); }
 
   // The only element of a one-element tensor, converted.
   double item() const;

@@ -76,9 +76,9 @@ TEST_P(ViewsTest, RankEight) {
 
 TEST_P(ViewsTest, ConvertsBetweenAllDtypes) {
   const Tensor x = tensor({-2.75, 0.0, 1.5, 100.0}, device());
-  for (int from = 0; from < kDTypeCount; ++from) {
+  for (int from = 0; from < kElementDTypeCount; ++from) {
     const Tensor source = x.to_dtype(static_cast<DType>(from));
-    for (int to = 0; to < kDTypeCount; ++to) {
+    for (int to = 0; to < kElementDTypeCount; ++to) {
       const Tensor target = source.to_dtype(static_cast<DType>(to));
       const auto before = source.to_vector<double>();
       std::vector<double> expected;

@@ -27,8 +27,8 @@ constexpr DType kPromotion[9][9] = {
 };
 
 TEST(DType, PromotionTable) {
-  for (int a = 0; a < kDTypeCount; ++a) {
-    for (int b = 0; b < kDTypeCount; ++b) {
+  for (int a = 0; a < kElementDTypeCount; ++a) {
+    for (int b = 0; b < kElementDTypeCount; ++b) {
       EXPECT_EQ(to_string(promote(kAll[a], kAll[b])), to_string(kPromotion[a][b]))
           << to_string(kAll[a]) << " + " << to_string(kAll[b]);
     }
@@ -38,7 +38,7 @@ TEST(DType, PromotionTable) {
 TEST(DType, SizesAndNames) {
   const int64_t sizes[] = {8, 4, 2, 2, 8, 4, 4, 1, 1};
   const char* names[] = {"f64", "f32", "f16", "bf16", "i64", "i32", "u32", "u8", "i8"};
-  for (int i = 0; i < kDTypeCount; ++i) {
+  for (int i = 0; i < kElementDTypeCount; ++i) {
     EXPECT_EQ(size_of(kAll[i]), sizes[i]);
     EXPECT_EQ(to_string(kAll[i]), names[i]);
     EXPECT_EQ(is_float(kAll[i]), i < 4);

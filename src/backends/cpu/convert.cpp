@@ -118,9 +118,9 @@ void convert_run(const std::byte* from_bytes, int64_t from_stride, std::byte* to
 
 ConvertFn converter(DType from, DType to) {
   static const auto table = [] {
-    std::array<std::array<ConvertFn, kDTypeCount>, kDTypeCount> fns{};
-    for (int f = 0; f < kDTypeCount; ++f) {
-      for (int t = 0; t < kDTypeCount; ++t) {
+    std::array<std::array<ConvertFn, kElementDTypeCount>, kElementDTypeCount> fns{};
+    for (int f = 0; f < kElementDTypeCount; ++f) {
+      for (int t = 0; t < kElementDTypeCount; ++t) {
         visit_dtype(static_cast<DType>(f), [&](auto a) {
           visit_dtype(static_cast<DType>(t), [&](auto b) { fns[f][t] = convert_run<decltype(a), decltype(b)>; });
         });
