@@ -72,7 +72,7 @@ HWY_INLINE hn::Vec<DBytes> LookUp16(const int8_t* table, hn::Vec<DBytes> index) 
 
 // 2^(exponent - 128), the scale of doubled E2M1 values; subnormal for 0 and 1.
 inline float E8M0Half(uint8_t exponent) {
-  return std::bit_cast<float>(exponent >= 2 ? uint32_t{exponent} - 1 << 23 : 0x200000u << exponent);
+  return std::bit_cast<float>(exponent >= 2 ? (uint32_t{exponent} - 1) << 23 : 0x200000u << exponent);
 }
 
 // One f32 per weight row of a tile.
