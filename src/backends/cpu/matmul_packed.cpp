@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kManyRows = 8;
 
 PackedKernels kernels_of(DType dtype) {
-  for (const auto find : {packed_kernels32, packed_kernels256, packed_kernels_whole}) {
+  for (const auto find : {packed_kernels32, packed_kernels256, packed_kernels_codebook}) {
     if (const PackedKernels kernels = find(dtype); kernels.block != 0) return kernels;
   }
   return {};

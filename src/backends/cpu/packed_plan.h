@@ -43,10 +43,10 @@ struct PackedKernels {
 };
 
 // For the CPU at hand; chosen at run time: formats of 32 weights per scale, of 256 with integer scales, and
-// those that are expanded first.
+// those with codebooks.
 PackedKernels packed_kernels32(DType dtype);
 PackedKernels packed_kernels256(DType dtype);
-PackedKernels packed_kernels_whole(DType dtype);
+PackedKernels packed_kernels_codebook(DType dtype);
 
 // Rounds x [rows, k] (f32, f16 or bf16; row-major) into memory that lasts until this thread's next call.
 PackedActivations pack_activations(const Tensor& x, int block);

@@ -24,6 +24,18 @@ inline constexpr size_t kByteLanes = hn::MaxLanes(DBytes());
 inline constexpr size_t kParts = 32 / kByteLanes;
 inline constexpr size_t kTile = hn::MaxLanes(DSums());  // weight rows whose sums fill a vector
 
+// One part of two 16-byte vectors: both joined, or one of them where vectors are that short.
+template <class V>
+HWY_INLINE auto PickPart(V first, V second, size_t part) {
+  using D = hn::Repartition<hn::TFromV<V>, DBytes>;
+  if constexpr (kParts == 1) {
+    (void)part;
+    return hn::Combine(D(), second, first);
+  } else {
+    return part == 0 ? first : second;
+  }
+}
+
 // Byte i of 32: the low nibble of nibbles[i] for i < 16, else the high nibble of nibbles[i - 16].
 HWY_INLINE hn::Vec<DBytes> Nibbles16(const uint8_t* HWY_RESTRICT nibbles, size_t part) {
   const DBytes d8;
