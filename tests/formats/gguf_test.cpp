@@ -92,6 +92,11 @@ TEST(Gguf, Version2AndOtherAlignments) {
   }
 }
 
+TEST(Gguf, KeysAreLimited) {
+  EXPECT_ERROR(open(GgufBytes(0, 70000).data(1 << 20).bytes()), kBadFile,
+               "model.gguf: the header claims 70000 keys, the most is 65536");
+}
+
 TEST(Gguf, OrderGapsAndEmptyTensors) {
   GgufBytes file(3, 0);
   file.tensor("late", {1}, 24, 96).tensor("none", {0, 5}, 0, 0).tensor("early", {1}, 24, 0).pad().data(97);

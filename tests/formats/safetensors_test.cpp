@@ -106,6 +106,12 @@ TEST(Safetensors, NamesTheNearestTensor) {
   EXPECT_EQ(checkpoint.find("x"), nullptr);
 }
 
+TEST(Safetensors, MetadataIsLimited) {
+  std::string header = R"({"__metadata__":{"first":"")";
+  for (int i = 0; i < 70000; ++i) header += cat(",\"", i, "\":\"\"");
+  EXPECT_ERROR(open(header + "}}", ""), kBadFile, "model.safetensors: '__metadata__' has more than 65536 names");
+}
+
 TEST(Safetensors, CopiesShareTheBytesAndKeepThemAlive) {
   Tensor tensor;
   Checkpoint copy;
