@@ -84,7 +84,7 @@ std::vector<int64_t> MetaArray::integers(std::string_view key) const {
   visit_number(type, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < count; ++i) {
-      const T value = load<T>(bytes.data() + i * sizeof(T));
+      const auto value = +load<T>(bytes.data() + i * sizeof(T));
       if constexpr (std::is_same_v<T, uint64_t>) {
         if (value > INT64_MAX) throw wrong_elements(*this, key, cat("numbers below 2^63 but found ", value));
       }
