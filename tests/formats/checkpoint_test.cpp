@@ -108,6 +108,11 @@ TEST_F(CheckpointTest, IndexAndShardsMustAgree) {
   EXPECT_ERROR(open(R"("b": "x-2.safetensors", "d": "x-3.safetensors")"), kBadFile,
                "tensor 'b' is both in 'x-2.safetensors' and in 'x-3.safetensors'");
   EXPECT_ERROR(open(R"("a": "../x-1.safetensors")"), kBadFile, "the shard name '../x-1.safetensors' is not a plain");
+  write("x-1.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n");
+  EXPECT_ERROR(open(R"("a": "x-1.safetensors")"), kBadFile,
+               "x-1.safetensors: is a Git LFS pointer, not the file itself");
+  write("x-1.safetensors", good_gguf());
+  EXPECT_ERROR(open(R"("a": "x-1.safetensors")"), kBadFile, "x-1.safetensors: is not a safetensors file");
   EXPECT_ERROR(Checkpoint::parse(file_in_memory(good_index(), "index")), kBadFile, "is an index of safetensors files");
 }
 
