@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> fixture_files(const std::string& ending) {
   std::vector<fs::path> paths;
   for (const auto& root : fixture_roots()) {
+    if (!fs::is_directory(root)) continue;
     for (const auto& item : fs::recursive_directory_iterator(root)) {
       if (item.path().string().ends_with(ending)) paths.push_back(item.path());
     }
