@@ -30,7 +30,8 @@ inline constexpr int PlaceOfGroup(int group) { return group % 2 * 8 + group / 2;
 // A format says how weight i of a block follows from its byte b, an unsigned number of kBits bits, and its scales:
 //   kMins:  scale * scales[group] * b - min_scale * mins[group]
 //   else    scale * scales[group] * (b - kOffset)
-// kGroup is 16 or 32. State holds what Scales finds out of a block; Values<chunk> gives the bytes of weights 32 chunk onwards.
+// kGroup is 16 or 32. State holds what Scales finds out of a block; Values<chunk> gives the bytes of weights 32 chunk
+// onwards.
 
 // One f32 per row of a tile: the scale of block `block`, stored as f16.
 template <class Block>
@@ -131,8 +132,7 @@ struct Q3_KRows : HalfBlockScale<BlockQ3_K> {
     const hn::Repartition<uint64_t, DGroups> d64;
     const auto both = hn::BitCast(d16, hn::InterleaveLower(d64, hn::Set(d64, low), hn::Set(d64, high)));
     const auto middle = hn::Set(d16, 32);
-    SetScales(to.scales, hn::Sub(hn::And(both, hn::Set(d16, 0xff)), middle),
-              hn::Sub(hn::ShiftRight<8>(both), middle));
+    SetScales(to.scales, hn::Sub(hn::And(both, hn::Set(d16, 0xff)), middle), hn::Sub(hn::ShiftRight<8>(both), middle));
   }
   template <int kChunk>
   static HWY_INLINE hn::Vec<DBytes> Values(const Block& block, const BlockScales&, size_t part) {
