@@ -1,0 +1,22 @@
+#include "quant/q2_k.h"
+
+#include "quant/blocks.h"
+#include "tensor/half.h"
+
+namespace wick {
+
+void decode_q2_k(const std::byte* blocks, float* weights, int64_t count) {
+  decode_blocks<BlockQ2_K, 256>(blocks, weights, count, [](const BlockQ2_K& block, float* out) {
+    const float scale = f16_bits_to_f32(block.scale);
+    const float min_scale = f16_bits_to_f32(block.min_scale);
+    for (int group = 0; group < 16; ++group) {
+      const float step = scale * static_cast<float>(block.group_scales[group] & 15);
+      const float min = min_scale * static_cast<float>(block.group_scales[group] >> 4);
+      const uint8_t* quants = block.quants + group / 8 * 32 + group % 2 * 16;
+      const int shift = group % 8 / 2 * 2;
+      for (int i = 0; i < 16; ++i) out[group * 16 + i] = step * static_cast<float>(quants[i] >> shift & 3) - min;
+    }
+  });
+}
+
+}  // namespace wick

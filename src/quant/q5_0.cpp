@@ -1,0 +1,18 @@
+#include "quant/q5_0.h"
+
+#include "quant/blocks.h"
+#include "quant/five_bits.h"
+#include "tensor/half.h"
+
+namespace wick {
+
+void decode_q5_0(const std::byte* blocks, float* weights, int64_t count) {
+  decode_blocks<BlockQ5_0, 32>(blocks, weights, count, [](const BlockQ5_0& block, float* out) {
+    const float scale = f16_bits_to_f32(block.scale);
+    uint8_t quants[32];
+    join_five_bits(block.nibbles, block.high_bits, quants);
+    for (int i = 0; i < 32; ++i) out[i] = static_cast<float>(quants[i] - 16) * scale;
+  });
+}
+
+}  // namespace wick
