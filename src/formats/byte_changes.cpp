@@ -38,7 +38,8 @@ Tensor rotary(const Tensor& x, int64_t heads, bool interleave, std::string_view 
 
 // HF keeps, per key head, its query heads, then the key, then the value; GGUF keeps all q, all k, all v.
 Tensor fused_qkv(const Tensor& x, int64_t heads, int64_t kv_heads, bool apart, std::string_view name) {
-  if (kv_heads <= 0 || heads % kv_heads != 0) throw contradiction(name, x, "a whole number of query heads per key head");
+  if (kv_heads <= 0 || heads % kv_heads != 0)
+    throw contradiction(name, x, "a whole number of query heads per key head");
   const int64_t dim = head_rows(name, x, heads + 2 * kv_heads, 1), group = heads / kv_heads;
   return gather_rows(x, x.dim(0), [=](int64_t row) {
     const int64_t slot = row / dim, i = row % dim;  // slot: a head of the result
@@ -114,9 +115,7 @@ Tensor to_hf(const Tensor& gguf, ByteChange change, const HeadCounts& counts, st
     case kColumn:
     case kGroupedRow: return reshaped(gguf, {gguf.numel()});
     case kTransposed: return transposed(gguf, name);
-    case kDropMiddle:
-      check_rank(name, gguf, 2);
-      return reshaped(gguf, {gguf.dim(0), 1, gguf.dim(1)});
+    case kDropMiddle: check_rank(name, gguf, 2); return reshaped(gguf, {gguf.dim(0), 1, gguf.dim(1)});
     default: throw Error(ErrorCode::kUnsupported, cat(name, " holds only a part of its Hugging Face tensor"));
   }
 }

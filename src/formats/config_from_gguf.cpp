@@ -110,7 +110,8 @@ class Reader {
       const std::string full = cat(name_, ".", key.gguf);
       switch (key.kind) {
         case ConfigKind::kBool:
-          if (!known_ || known_->constants.find(key.hf) == std::string_view::npos) out_.boolean(hf, meta_.boolean(full));
+          if (!known_ || known_->constants.find(key.hf) == std::string_view::npos)
+            out_.boolean(hf, meta_.boolean(full));
           break;
         case ConfigKind::kNumber: out_.number(hf, meta_.number(full)); break;
         case ConfigKind::kInteger: {
@@ -121,7 +122,8 @@ class Reader {
         }
       }
     }
-    if (const auto gating = integer("expert_gating_func")) out_.text("scoring_func", *gating == 2 ? "sigmoid" : "softmax");
+    if (const auto gating = integer("expert_gating_func"))
+      out_.text("scoring_func", *gating == 2 ? "sigmoid" : "softmax");
     if (has("blk.0.exp_probs_b.bias") || has("blk.3.exp_probs_b.bias")) out_.text("topk_method", "noaux_tc");
   }
 
@@ -194,8 +196,8 @@ class Reader {
     }
     if (is("gemma3")) out_.number("rope_local_base_freq", number("rope.freq_base_swa").value_or(10000));
     const int64_t heads = integer("attention.head_count").value_or(0);
-    const int64_t head_dim = integer("attention.key_length")
-                                 .value_or(heads > 0 ? integer("embedding_length").value_or(0) / heads : 0);
+    const int64_t head_dim =
+        integer("attention.key_length").value_or(heads > 0 ? integer("embedding_length").value_or(0) / heads : 0);
     const auto rotated = integer("rope.dimension_count");
     if (rotated && !is("deepseek2") && head_dim > 0 && *rotated < head_dim) {
       out_.raw("partial_rotary_factor", cat(static_cast<double>(*rotated) / static_cast<double>(head_dim)));
@@ -257,9 +259,8 @@ class Reader {
     const std::string_view pattern = "attention.sliding_window_pattern";
     if (is_array(pattern)) {
       const auto sliding = integers(pattern);
-      list("layer_types", [&](int64_t i) {
-        return i < static_cast<int64_t>(sliding.size()) && sliding[i] ? kSliding : kFull;
-      });
+      list("layer_types",
+           [&](int64_t i) { return i < static_cast<int64_t>(sliding.size()) && sliding[i] ? kSliding : kFull; });
     } else if (const int64_t period = integer(pattern).value_or(window_period(name_)); period > 0) {
       list("layer_types", [&](int64_t i) { return (i + 1) % period == 0 ? kFull : kSliding; });
     }
@@ -269,9 +270,8 @@ class Reader {
       for (const int64_t count : kv_heads) most = std::max(most, count);
       out_.integer("num_key_value_heads", most);
       if (is("lfm2")) {
-        list("layer_types", [&](int64_t i) {
-          return i < static_cast<int64_t>(kv_heads.size()) && kv_heads[i] ? kFull : kConv;
-        });
+        list("layer_types",
+             [&](int64_t i) { return i < static_cast<int64_t>(kv_heads.size()) && kv_heads[i] ? kFull : kConv; });
       }
     }
     if (is("smollm3")) {

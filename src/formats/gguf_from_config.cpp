@@ -104,7 +104,8 @@ class Writer {
     const int64_t heads = integer("num_attention_heads", "n_head", 0);
     const int64_t hidden = integer("hidden_size", "n_embd d_model", 0);
     if (heads <= 0 || hidden <= 0) {
-      throw Error(ErrorCode::kBadFile, cat(config_.place(), ": num_attention_heads is ", heads, " and hidden_size ", hidden));
+      throw Error(ErrorCode::kBadFile,
+                  cat(config_.place(), ": num_attention_heads is ", heads, " and hidden_size ", hidden));
     }
     head_dim_ = integer("head_dim", "", hidden / heads);
     if (is("falcon") && !config_.get("new_decoder_architecture", false)) {
@@ -153,7 +154,8 @@ class Writer {
       set_f32("rope.scaling.factor", factor->as_number());
     }
     if (type == "longrope" || type == "su") out_.set_text(key("rope.scaling.type"), "longrope");
-    if (context && (type == "yarn" || is("phi3") || is("phimoe"))) set_u32("rope.scaling.original_context_length", *context);
+    if (context && (type == "yarn" || is("phi3") || is("phimoe")))
+      set_u32("rope.scaling.original_context_length", *context);
     if (type == "yarn") {
       constexpr std::pair<std::string_view, std::string_view> kYarn[] = {
           {"attention_factor", "rope.scaling.yarn_attn_factor"},

@@ -12,7 +12,9 @@ namespace {
 
 constexpr int64_t kPieceBytes = 1 << 18;  // what a thread copies at a time
 
-int64_t rows_per_piece(int64_t row_bytes) { return std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(1, row_bytes)); }
+int64_t rows_per_piece(int64_t row_bytes) {
+  return std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(1, row_bytes));
+}
 
 // Bytes of one slice of the first dimension of a compact tensor.
 int64_t row_bytes_of(const Tensor& x) { return x.dim(0) == 0 ? 0 : bytes_of(x.dtype(), x.numel()) / x.dim(0); }
@@ -24,8 +26,8 @@ Tensor compact(const Tensor& x) {
   const int last = x.rank() - 1;
   const bool runs = x.strides()[last] == 1;
   if (is_packed(x.dtype()) && !runs) {
-    throw Error(ErrorCode::kUnsupported,
-                cat("a transposed ", x.dtype(), " ", x.shape(), " cannot be copied: its blocks lie along another dimension"));
+    throw Error(ErrorCode::kUnsupported, cat("a transposed ", x.dtype(), " ", x.shape(),
+                                             " cannot be copied: its blocks lie along another dimension"));
   }
   Tensor out = empty(x.shape(), x.dtype());
   const int64_t block = block_weights(x.dtype()), unit = block_bytes(x.dtype());

@@ -17,20 +17,19 @@ constexpr NameRule kLlamaTopRules[] = {
 constexpr NameGroup kLlamaTop{"", "", kLlamaTopRules};
 
 constexpr NameRule kLlamaLayerRules[] = {
-    {"attn_norm.*", "input_layernorm.*"},
-    {"attn_q.*", "self_attn.q_proj.*"},
-    {"attn_k.*", "self_attn.k_proj.*"},
-    {"attn_v.*", "self_attn.v_proj.*"},
-    {"attn_qkv.*", "self_attn.qkv_proj.*"},
-    {"attn_output.*", "self_attn.o_proj.*"},
-    {"attn_q_norm.*", "self_attn.q_norm.*"},
-    {"attn_k_norm.*", "self_attn.k_norm.*"},
-    {"ffn_norm.*", "post_attention_layernorm.*"},
-    {"ffn_gate.*", "mlp.gate_proj.*"},
-    {"ffn_up.*", "mlp.up_proj.*"},
-    {"ffn_down.*", "mlp.down_proj.*"},
+    {"attn_norm.*", "input_layernorm.*"},         {"attn_q.*", "self_attn.q_proj.*"},
+    {"attn_k.*", "self_attn.k_proj.*"},           {"attn_v.*", "self_attn.v_proj.*"},
+    {"attn_qkv.*", "self_attn.qkv_proj.*"},       {"attn_output.*", "self_attn.o_proj.*"},
+    {"attn_q_norm.*", "self_attn.q_norm.*"},      {"attn_k_norm.*", "self_attn.k_norm.*"},
+    {"ffn_norm.*", "post_attention_layernorm.*"}, {"ffn_down.*", "mlp.down_proj.*"},
 };
 constexpr NameGroup kLlamaLayer{kBlk, kModelLayer, kLlamaLayerRules};
+
+constexpr NameRule kGatedRules[] = {
+    {"ffn_gate.*", "mlp.gate_proj.*"},
+    {"ffn_up.*", "mlp.up_proj.*"},
+};
+constexpr NameGroup kGated{kBlk, kModelLayer, kGatedRules};
 
 constexpr NameRule kRotaryPairsRules[] = {
     {"attn_q.*", "self_attn.q_proj.*", kRotaryQuery},
@@ -278,28 +277,28 @@ constexpr NameRule kMamba2Rules[] = {
 constexpr NameGroup kMamba2{kBlk, "backbone.layers.{layer}.mixer.", kMamba2Rules};
 
 using Groups = const NameGroup* const;
-constexpr Groups kLlamaGroups[] = {&kRotaryPairs, &kMixtral, &kLlamaTop, &kLlamaLayer, &kMoe};
-constexpr Groups kPlainGroups[] = {&kLlamaTop, &kLlamaLayer};
-constexpr Groups kRotaryGroups[] = {&kRotaryPairs, &kLlamaTop, &kLlamaLayer};
-constexpr Groups kMoeGroups[] = {&kLlamaTop, &kLlamaLayer, &kMoe};
-constexpr Groups kRotaryMoeGroups[] = {&kRotaryPairs, &kLlamaTop, &kLlamaLayer, &kMoe};
-constexpr Groups kPhiMoeGroups[] = {&kMixtral, &kLlamaTop, &kLlamaLayer, &kMoe};
-constexpr Groups kGemmaGroups[] = {&kGemma, &kLlamaTop, &kLlamaLayer};
-constexpr Groups kGemma2Groups[] = {&kGemma2, &kLlamaTop, &kLlamaLayer};
-constexpr Groups kPhiGroups[] = {&kPhi, &kLlamaTop, &kLlamaLayer};
+constexpr Groups kLlamaGroups[] = {&kRotaryPairs, &kMixtral, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kPlainGroups[] = {&kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kRotaryGroups[] = {&kRotaryPairs, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kMoeGroups[] = {&kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kRotaryMoeGroups[] = {&kRotaryPairs, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kPhiMoeGroups[] = {&kMixtral, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kGemmaGroups[] = {&kGemma, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kGemma2Groups[] = {&kGemma2, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kPhiGroups[] = {&kPhi, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kPhi3Groups[] = {&kPhi3, &kLlamaTop, &kLlamaLayer};
 constexpr Groups kGpt2Groups[] = {&kGpt2, &kGpt2Bare};
 constexpr Groups kGptNeoXGroups[] = {&kGptNeoX};
 constexpr Groups kFalconGroups[] = {&kFalcon};
 constexpr Groups kBloomGroups[] = {&kBloom};
-constexpr Groups kOlmo2Groups[] = {&kOlmo2, &kLlamaTop, &kLlamaLayer};
-constexpr Groups kStarcoder2Groups[] = {&kStarcoder2, &kLlamaTop, &kLlamaLayer};
-constexpr Groups kDeepseek2Groups[] = {&kDeepseek2, &kLlamaTop, &kLlamaLayer, &kMoe};
-constexpr Groups kGptOssGroups[] = {&kGptOss, &kLlamaTop, &kLlamaLayer};
-constexpr Groups kGraniteMoeGroups[] = {&kRotaryPairs, &kGraniteMoe, &kLlamaTop, &kLlamaLayer, &kMoe};
-constexpr Groups kStableLmGroups[] = {&kStableLm, &kLlamaTop, &kLlamaLayer};
-constexpr Groups kSeedOssGroups[] = {&kSeedOss, &kLlamaTop, &kLlamaLayer};
-constexpr Groups kLfm2Groups[] = {&kLfm2, &kLlamaTop, &kLlamaLayer};
+constexpr Groups kOlmo2Groups[] = {&kOlmo2, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kStarcoder2Groups[] = {&kStarcoder2, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kDeepseek2Groups[] = {&kDeepseek2, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kGptOssGroups[] = {&kGptOss, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kGraniteMoeGroups[] = {&kRotaryPairs, &kGraniteMoe, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kStableLmGroups[] = {&kStableLm, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kSeedOssGroups[] = {&kSeedOss, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kLfm2Groups[] = {&kLfm2, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kMambaGroups[] = {&kMamba1, &kMambaShared};
 constexpr Groups kMamba2Groups[] = {&kMamba2, &kMambaShared};
 
@@ -308,23 +307,40 @@ struct ArchitectureGroups {
   std::span<Groups> groups;
 };
 constexpr ArchitectureGroups kTable[] = {
-    {"llama", kLlamaGroups},       {"qwen2", kPlainGroups},
-    {"qwen2moe", kMoeGroups},      {"qwen3", kPlainGroups},
-    {"qwen3moe", kMoeGroups},      {"gemma", kGemmaGroups},
-    {"gemma2", kGemma2Groups},     {"gemma3", kGemma2Groups},
-    {"phi2", kPhiGroups},          {"phi3", kPhi3Groups},
-    {"phimoe", kPhiMoeGroups},     {"gpt2", kGpt2Groups},
-    {"gptneox", kGptNeoXGroups},   {"falcon", kFalconGroups},
-    {"olmo", kRotaryGroups},       {"olmo2", kOlmo2Groups},
-    {"olmoe", kMoeGroups},         {"starcoder2", kStarcoder2Groups},
-    {"stablelm", kStableLmGroups},    {"deepseek", kRotaryMoeGroups},
-    {"deepseek2", kDeepseek2Groups}, {"gpt-oss", kGptOssGroups},
-    {"command-r", kPlainGroups},   {"cohere2", kPlainGroups},
-    {"granite", kRotaryGroups},    {"granitemoe", kGraniteMoeGroups},
-    {"smollm3", kRotaryGroups},    {"lfm2", kLfm2Groups},
-    {"mamba", kMambaGroups},       {"mamba2", kMamba2Groups},
-    {"bloom", kBloomGroups},       {"seed_oss", kSeedOssGroups},
-    {"arcee", kRotaryGroups},      {"nemotron", kGemmaGroups},
+    {"llama", kLlamaGroups},
+    {"qwen2", kPlainGroups},
+    {"qwen2moe", kMoeGroups},
+    {"qwen3", kPlainGroups},
+    {"qwen3moe", kMoeGroups},
+    {"gemma", kGemmaGroups},
+    {"gemma2", kGemma2Groups},
+    {"gemma3", kGemma2Groups},
+    {"phi2", kPhiGroups},
+    {"phi3", kPhi3Groups},
+    {"phimoe", kPhiMoeGroups},
+    {"gpt2", kGpt2Groups},
+    {"gptneox", kGptNeoXGroups},
+    {"falcon", kFalconGroups},
+    {"olmo", kRotaryGroups},
+    {"olmo2", kOlmo2Groups},
+    {"olmoe", kMoeGroups},
+    {"starcoder2", kStarcoder2Groups},
+    {"stablelm", kStableLmGroups},
+    {"deepseek", kRotaryMoeGroups},
+    {"deepseek2", kDeepseek2Groups},
+    {"gpt-oss", kGptOssGroups},
+    {"command-r", kPlainGroups},
+    {"cohere2", kPlainGroups},
+    {"granite", kRotaryGroups},
+    {"granitemoe", kGraniteMoeGroups},
+    {"smollm3", kRotaryGroups},
+    {"lfm2", kLfm2Groups},
+    {"mamba", kMambaGroups},
+    {"mamba2", kMamba2Groups},
+    {"bloom", kBloomGroups},
+    {"seed_oss", kSeedOssGroups},
+    {"arcee", kRotaryGroups},
+    {"nemotron", kGemmaGroups},
 };
 
 }  // namespace

@@ -130,6 +130,28 @@ std::vector<NameMatch> hf_matches(std::string_view architecture, std::string_vie
   return matches(architecture, gguf_name, false);
 }
 
+std::vector<HfAlias> hf_aliases(std::string_view architecture, std::string_view hf_name) {
+  std::vector<HfAlias> aliases;
+  const FullRules* rules = full_rules(architecture);
+  if (!rules) return aliases;
+  for (const FullRule& asked : *rules) {
+    Captures wanted;
+    if (!match(asked.hf, hf_name, wanted)) continue;
+    const std::string gguf = fill(asked.gguf, wanted);
+    for (const FullRule& other : *rules) {
+      Captures captures;
+      if (&other == &asked || !match(other.gguf, gguf, captures)) continue;
+      captures.expert = wanted.expert;
+      HfAlias alias{fill(other.hf, captures), other.change, asked.change, std::nullopt};
+      if (other.hf.find(kExpert) == std::string::npos) alias.expert = number(wanted.expert);
+      if (alias.name != hf_name) aliases.push_back(std::move(alias));
+    }
+  }
+  return aliases;
+}
+
+bool is_part(ByteChange change) { return change >= ByteChange::kFirstHalf; }
+
 std::optional<std::string> gguf_name(std::string_view architecture, std::string_view hf_name) {
   return first(gguf_matches(architecture, hf_name));
 }

@@ -15,21 +15,21 @@ enum class ByteChange : uint8_t {
   // [head_dim / 2, 2] in GGUF. The count of heads is the query's or the key's.
   kRotaryQuery,
   kRotaryKey,
-  kPlusOne,       // GGUF = HF + 1 (norms of Gemma)
-  kTransposed,    // GGUF = HF with its last two dimensions swapped (Conv1D of GPT-2, experts of gpt-oss)
-  kQkvPerHead,    // fused rows: HF [heads, 3, head_dim], GGUF [3, heads, head_dim]
-  kQkvPerGroup,   // fused rows: HF [kv_heads, heads / kv_heads + 2, head_dim], GGUF all q, all k, all v
-  kNegativeExp,   // GGUF = -exp(HF) (A_log of Mamba)
-  kDropMiddle,    // HF [n, 1, k], GGUF [n, k]
-  kColumn,        // HF [n], GGUF [n, 1]
+  kPlusOne,            // GGUF = HF + 1 (norms of Gemma)
+  kTransposed,         // GGUF = HF with its last two dimensions swapped (Conv1D of GPT-2, experts of gpt-oss)
+  kQkvPerHead,         // fused rows: HF [heads, 3, head_dim], GGUF [3, heads, head_dim]
+  kQkvPerGroup,        // fused rows: HF [kv_heads, heads / kv_heads + 2, head_dim], GGUF all q, all k, all v
+  kNegativeExp,        // GGUF = -exp(HF) (A_log of Mamba)
+  kDropMiddle,         // HF [n, 1, k], GGUF [n, k]
+  kColumn,             // HF [n], GGUF [n, 1]
   kNegativeExpColumn,  // both (A_log of Mamba 2)
-  kGroupedRow,    // HF [n], GGUF [groups, n / groups]
+  kGroupedRow,         // HF [n], GGUF [groups, n / groups]
   // One HF tensor holds gate and up of all experts; GGUF has the two apart.
-  kFirstHalf,           // HF [experts, 2 * n, k], GGUF rows [0, n)
-  kSecondHalf,          // rows [n, 2 * n)
-  kEvenOfTransposed,    // HF [experts, k, 2 * n], GGUF [experts, n, k] from the even columns
+  kFirstHalf,         // HF [experts, 2 * n, k], GGUF rows [0, n)
+  kSecondHalf,        // rows [n, 2 * n)
+  kEvenOfTransposed,  // HF [experts, k, 2 * n], GGUF [experts, n, k] from the even columns
   kOddOfTransposed,
-  kEven,                // HF [experts, 2 * n], GGUF [experts, n] from the even columns
+  kEven,  // HF [experts, 2 * n], GGUF [experts, n] from the even columns
   kOdd,
 };
 
@@ -45,6 +45,18 @@ struct NameMatch {
 // Thread-safe. An unknown architecture or name gives nothing.
 std::vector<NameMatch> gguf_matches(std::string_view architecture, std::string_view hf_name);  // best first
 std::vector<NameMatch> hf_matches(std::string_view architecture, std::string_view gguf_name);
+
+// Another HF name for what `hf_name` asks for: bring its tensor into GGUF's layout by `change`, take the slice of
+// `expert` if there is one, and bring that into the layout of `hf_name` by `back`.
+struct HfAlias {
+  std::string name;
+  ByteChange change = ByteChange::kSame, back = ByteChange::kSame;
+  std::optional<int> expert;
+};
+std::vector<HfAlias> hf_aliases(std::string_view architecture, std::string_view hf_name);
+
+// True when one HF tensor holds several GGUF tensors and this is one of them.
+bool is_part(ByteChange change);
 
 // The first match: "model.layers.0.self_attn.q_proj.weight" <-> "blk.0.attn_q.weight".
 std::optional<std::string> gguf_name(std::string_view architecture, std::string_view hf_name);
