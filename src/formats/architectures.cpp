@@ -78,7 +78,7 @@ constexpr Architecture kArchitectures[] = {
     {"cohere2", kCohere2, "Cohere2ForCausalLM", kSilu},
     {"granite", kGranite, "GraniteForCausalLM", kSilu},
     {"granitemoe", kGraniteMoe, "GraniteMoeForCausalLM", kSilu},
-    {"smollm3", kSmolLm3, "SmolLM3ForCausalLM", R"("hidden_act": "silu", "no_rope_layer_interval": 4)"},
+    {"smollm3", kSmolLm3, "SmolLM3ForCausalLM", kSilu},
     {"lfm2", kLfm2, "Lfm2ForCausalLM", R"("conv_bias": false, "block_auto_adjust_ff_dim": false)"},
     {"mamba", kMamba, "MambaForCausalLM", kSilu},
     {"mamba2", kMamba2, "Mamba2ForCausalLM", kSilu},

@@ -102,6 +102,10 @@ float log_of_negative(float value) { return std::log(-value); }
 
 }  // namespace
 
+bool changes_values(ByteChange change) {
+  return change == kPlusOne || change == kNegativeExp || change == kNegativeExpColumn;
+}
+
 Tensor to_hf(const Tensor& gguf, ByteChange change, const HeadCounts& counts, std::string_view name) {
   switch (change) {
     case kSame: return gguf;

@@ -17,4 +17,7 @@ struct HeadCounts {
 Tensor to_hf(const Tensor& gguf, ByteChange change, const HeadCounts& counts, std::string_view name);
 Tensor to_gguf(const Tensor& hf, ByteChange change, const HeadCounts& counts, std::string_view name);
 
+// True for those that come back in f32.
+bool changes_values(ByteChange change);
+
 }  // namespace wick

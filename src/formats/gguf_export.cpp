@@ -147,8 +147,8 @@ std::vector<GgufTensor> gguf_tensors(const WeightSource& source) {
     const Stored stored = stored_form(source, sources.names.front());
     Shape shape = gguf_shape(stored.shape, sources.change, source.counts(), name);
     if (sources.stacked) shape = shape.inserted(0, static_cast<int64_t>(sources.names.size()));
-    tensors.push_back(
-        {name, shape, stored.dtype, [&source, sources, name] { return load_sources(source, sources, name); }});
+    const DType dtype = changes_values(sources.change) ? DType::kF32 : stored.dtype;
+    tensors.push_back({name, shape, dtype, [&source, sources, name] { return load_sources(source, sources, name); }});
   }
   for (RopeTensor& rope : rope_tensors(config)) {
     const auto count = static_cast<int64_t>(rope.factors.size());

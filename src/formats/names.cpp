@@ -23,7 +23,8 @@ std::string_view take_digits(std::string_view text) {
   return text.substr(0, length);
 }
 
-bool match(std::string_view pattern, std::string_view name, Captures& found) {
+// An HF name may leave out the number of the expert and so stand for all of them.
+bool match(std::string_view pattern, std::string_view name, bool is_hf, Captures& found) {
   while (!pattern.empty()) {
     if (pattern == kWeightOrBias) {
       found.suffix = name;
@@ -38,7 +39,7 @@ bool match(std::string_view pattern, std::string_view name, Captures& found) {
       pattern.remove_prefix(kExpert.size());
       if (name.empty() || name[0] != '.') return false;
       found.expert = take_digits(name.substr(1));
-      // Without a number the name stands for all experts.
+      if (found.expert.empty() && !is_hf) return false;
       if (!found.expert.empty()) name.remove_prefix(1 + found.expert.size());
     } else {
       if (name.empty() || name[0] != pattern[0]) return false;
@@ -104,13 +105,17 @@ std::vector<NameMatch> matches(std::string_view architecture, std::string_view n
   if (!rules) return found;
   for (const FullRule& rule : *rules) {
     Captures captures;
-    if (!match(to_gguf ? rule.hf : rule.gguf, name, captures)) continue;
+    if (!match(to_gguf ? rule.hf : rule.gguf, name, to_gguf, captures)) continue;
     // Only GGUF tensors that stack all experts have slices; legacy files number them on both sides.
     const bool slice = to_gguf && rule.gguf.find(kExpert) == std::string::npos;
     NameMatch match{fill(to_gguf ? rule.gguf : rule.hf, captures), rule.change, std::nullopt};
     if (slice) match.expert = number(captures.expert);
     const bool seen = std::any_of(found.begin(), found.end(), [&](const NameMatch& m) { return m.name == match.name; });
     if (!seen) found.push_back(std::move(match));
+  }
+  // A tensor's own name comes before that of a larger one it is part of.
+  if (!to_gguf) {
+    std::stable_partition(found.begin(), found.end(), [](const NameMatch& match) { return !is_part(match.change); });
   }
   return found;
 }
@@ -136,11 +141,11 @@ std::vector<HfAlias> hf_aliases(std::string_view architecture, std::string_view 
   if (!rules) return aliases;
   for (const FullRule& asked : *rules) {
     Captures wanted;
-    if (!match(asked.hf, hf_name, wanted)) continue;
+    if (!match(asked.hf, hf_name, true, wanted)) continue;
     const std::string gguf = fill(asked.gguf, wanted);
     for (const FullRule& other : *rules) {
       Captures captures;
-      if (&other == &asked || !match(other.gguf, gguf, captures)) continue;
+      if (&other == &asked || !match(other.gguf, gguf, false, captures)) continue;
       captures.expert = wanted.expert;
       HfAlias alias{fill(other.hf, captures), other.change, asked.change, std::nullopt};
       if (other.hf.find(kExpert) == std::string::npos) alias.expert = number(wanted.expert);

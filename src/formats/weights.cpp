@@ -224,6 +224,9 @@ WeightSource::Load WeightSource::from_alias(std::string_view name) const {
 WeightSource::Load WeightSource::from_fused(std::string_view name) const {
   for (const FusedPart& part : fused_wholes(name)) {
     FusedRows rows = part.rows;
+    if (rows == FusedRows::kQkvPerGroup && architecture_ == "bloom") rows = FusedRows::kQkvPerHead;
+    HeadCounts counts = counts_;
+    if (rows == FusedRows::kQkvPerHead || rows == FusedRows::kQkvColumns) counts.kv_heads = counts.heads;
     Load load;
     if (is_gguf()) {
       // In GGUF every fused tensor keeps all q, all k, all v.
@@ -233,13 +236,12 @@ WeightSource::Load WeightSource::from_fused(std::string_view name) const {
         load = [this, match] { return LoadedWeight{take(match.name), {}}; };
       }
     } else {
-      if (rows == FusedRows::kQkvPerGroup && architecture_ == "bloom") rows = FusedRows::kQkvPerHead;
       load = direct(part.whole);
     }
     if (!load) continue;
-    return [this, load, rows, part] {
+    return [load, rows, counts, part] {
       LoadedWeight loaded = load();
-      loaded.weight = take_part(loaded.weight, rows, part.index, counts_, part.whole);
+      loaded.weight = take_part(loaded.weight, rows, part.index, counts, part.whole);
       return loaded;
     };
   }
