@@ -5,8 +5,8 @@
 namespace wick {
 namespace {
 
-// A codebook lists, in ascending order, some of the words of `Run` digits whose digits are one of the levels. It is
-// kept as a set: bit k is set when the word with the base-`levels` number k (weight 0 = lowest digit) is a member.
+// A codebook lists, in ascending order, some of the words of 8 (IQ3: 4) digits, a digit being the number of a level. It
+// is kept as a set: bit k is set when the word that reads k in base `levels`, weight 0 lowest, is a member.
 constexpr uint64_t kIq1Members[] = {
     0x514202a085142555, 0xa28a2086a8314508, 0x14508514202a081a, 0xa005152545442082, 0x8208001888208202,
     0x0aaabb88a02a03a0, 0xaa0a0022000baa90, 0x4508514008a0828c, 0x0851421450808821, 0x2a8008a09808308a,

@@ -1,5 +1,7 @@
 #include "quant/format.h"
 
+#include <iterator>
+
 #include "quant/float8.h"
 #include "quant/group4.h"
 #include "quant/group8.h"
@@ -31,26 +33,56 @@
 namespace wick {
 namespace {
 
-// In the order of DType, from its first packed member on.
-constexpr QuantFormat kFormats[] = {
-    {decode_f8_e4m3, encode_f8_e4m3}, {decode_f8_e5m2, encode_f8_e5m2}, {decode_f8_e8m0, encode_f8_e8m0},
-    {decode_q4_0, nullptr},           {decode_q4_1, nullptr},           {decode_q5_0, nullptr},
-    {decode_q5_1, nullptr},           {decode_q8_0, nullptr},           {decode_q2_k, nullptr},
-    {decode_q3_k, nullptr},           {decode_q4_k, nullptr},           {decode_q5_k, nullptr},
-    {decode_q6_k, nullptr},           {decode_q8_k, nullptr},           {decode_iq4_nl, nullptr},
-    {decode_iq4_xs, nullptr},         {decode_mxfp4, nullptr},          {decode_iq1_s, nullptr},
-    {decode_iq1_m, nullptr},          {decode_iq2_xxs, nullptr},        {decode_iq2_xs, nullptr},
-    {decode_iq2_s, nullptr},          {decode_iq3_xxs, nullptr},        {decode_iq3_s, nullptr},
-    {decode_tq1_0, nullptr},          {decode_tq2_0, nullptr},          {decode_i8_channel, nullptr},
-    {decode_group4, nullptr},         {decode_group8, nullptr},
+struct Entry {
+  DType dtype;
+  QuantFormat format;
 };
-static_assert(sizeof(kFormats) / sizeof(kFormats[0]) == kDTypeCount - kElementDTypeCount);
+
+constexpr Entry kEntries[] = {
+    {DType::kF8E4M3, {decode_f8_e4m3, encode_f8_e4m3}},
+    {DType::kF8E5M2, {decode_f8_e5m2, encode_f8_e5m2}},
+    {DType::kF8E8M0, {decode_f8_e8m0, encode_f8_e8m0}},
+    {DType::kQ4_0, {decode_q4_0, encode_q4_0}},
+    {DType::kQ4_1, {decode_q4_1, encode_q4_1}},
+    {DType::kQ5_0, {decode_q5_0, encode_q5_0}},
+    {DType::kQ5_1, {decode_q5_1, encode_q5_1}},
+    {DType::kQ8_0, {decode_q8_0, encode_q8_0}},
+    {DType::kQ2_K, {decode_q2_k, encode_q2_k}},
+    {DType::kQ3_K, {decode_q3_k, encode_q3_k}},
+    {DType::kQ4_K, {decode_q4_k, encode_q4_k}},
+    {DType::kQ5_K, {decode_q5_k, encode_q5_k}},
+    {DType::kQ6_K, {decode_q6_k, encode_q6_k}},
+    {DType::kQ8_K, {decode_q8_k, encode_q8_k}},
+    {DType::kIQ4_NL, {decode_iq4_nl, encode_iq4_nl}},
+    {DType::kIQ4_XS, {decode_iq4_xs, encode_iq4_xs}},
+    {DType::kMXFP4, {decode_mxfp4, encode_mxfp4}},
+    {DType::kIQ1_S, {decode_iq1_s, nullptr}},
+    {DType::kIQ1_M, {decode_iq1_m, nullptr}},
+    {DType::kIQ2_XXS, {decode_iq2_xxs, nullptr}},
+    {DType::kIQ2_XS, {decode_iq2_xs, nullptr}},
+    {DType::kIQ2_S, {decode_iq2_s, nullptr}},
+    {DType::kIQ3_XXS, {decode_iq3_xxs, nullptr}},
+    {DType::kIQ3_S, {decode_iq3_s, nullptr}},
+    {DType::kTQ1_0, {decode_tq1_0, nullptr}},
+    {DType::kTQ2_0, {decode_tq2_0, nullptr}},
+    {DType::kI8Channel, {decode_i8_channel, encode_i8_channel}},
+    {DType::kGroup4, {decode_group4, encode_group4}},
+    {DType::kGroup8, {decode_group8, encode_group8}},
+};
+
+constexpr bool follows_dtype_order() {
+  for (int i = 0; i < kDTypeCount - kElementDTypeCount; ++i) {
+    if (static_cast<int>(kEntries[i].dtype) != kElementDTypeCount + i) return false;
+  }
+  return std::size(kEntries) == kDTypeCount - kElementDTypeCount;
+}
+static_assert(follows_dtype_order());
 
 }  // namespace
 
 const QuantFormat& quant_format(DType dtype) {
   if (!is_packed(dtype)) throw Error(ErrorCode::kDType, cat(dtype, " is not a packed dtype"));
-  return kFormats[static_cast<int>(dtype) - kElementDTypeCount];
+  return kEntries[static_cast<int>(dtype) - kElementDTypeCount].format;
 }
 
 }  // namespace wick

@@ -13,7 +13,8 @@ namespace wick {
 struct QuantFormat {
   void (*decode)(const std::byte* blocks, float* weights, int64_t count);
   // `importance` (may be null) has one non-negative weight per value: the encoder minimises
-  // sum of importance * (weight - decoded)^2. Values that are not finite count as 0. Null for formats only read.
+  // sum of importance * (weight - decoded)^2. Values that are not finite count as 0; scales saturate at the largest f16
+  // where they are f16. One call encodes (part of) one row; kI8Channel needs the whole row. Null for formats only read.
   void (*encode)(const float* weights, std::byte* blocks, int64_t count, const float* importance);
 };
 

@@ -1,6 +1,7 @@
 #include "quant/group4.h"
 
 #include "quant/blocks.h"
+#include "quant/zero_search.h"
 #include "tensor/half.h"
 
 namespace wick {
@@ -14,6 +15,20 @@ void decode_group4(const std::byte* blocks, float* weights, int64_t count) {
       out[i + 16] = scale * (static_cast<float>(block.nibbles[i] >> 4) - zero);
     }
   });
+}
+
+void encode_group4(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
+  encode_blocks<BlockGroup4, 32>(
+      weights, blocks, count, importance, [](const BlockInput<32>& input, BlockGroup4& block) {
+        const ZeroFit fit = search_zero(input, 15, 16);
+        const StoredScale scale = store_scale(fit.scale, input.unit);
+        const IntegerLevels levels{-fit.zero, 15 - fit.zero};
+        uint8_t quants[32];
+        quantize_integers<32>(input.x, scale.value, levels, static_cast<int>(fit.zero), quants);
+        block.scale = scale.bits;
+        block.zero = f32_to_f16_bits(fit.zero);
+        pack_nibbles(quants, block.nibbles);
+      });
 }
 
 }  // namespace wick

@@ -1,6 +1,7 @@
 #include "quant/group8.h"
 
 #include "quant/blocks.h"
+#include "quant/zero_search.h"
 #include "tensor/half.h"
 
 namespace wick {
@@ -11,6 +12,18 @@ void decode_group8(const std::byte* blocks, float* weights, int64_t count) {
     const float zero = f16_bits_to_f32(block.zero);
     for (int i = 0; i < 32; ++i) out[i] = scale * (static_cast<float>(block.quants[i]) - zero);
   });
+}
+
+void encode_group8(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
+  encode_blocks<BlockGroup8, 32>(
+      weights, blocks, count, importance, [](const BlockInput<32>& input, BlockGroup8& block) {
+        const ZeroFit fit = search_zero(input, 255, 256);
+        const StoredScale scale = store_scale(fit.scale, input.unit);
+        const IntegerLevels levels{-fit.zero, 255 - fit.zero};
+        quantize_integers<32>(input.x, scale.value, levels, static_cast<int>(fit.zero), block.quants);
+        block.scale = scale.bits;
+        block.zero = f32_to_f16_bits(fit.zero);
+      });
 }
 
 }  // namespace wick

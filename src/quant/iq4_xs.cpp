@@ -1,10 +1,17 @@
 #include "quant/iq4_xs.h"
 
 #include "quant/blocks.h"
+#include "quant/iq4_levels.h"
 #include "quant/iq4_nl.h"
+#include "quant/k_scale_search.h"
 #include "tensor/half.h"
 
 namespace wick {
+namespace {
+
+constexpr ScalePlan kPlan{{108, 8, 6}, {94, 8, 6}};
+
+}  // namespace
 
 void decode_iq4_xs(const std::byte* blocks, float* weights, int64_t count) {
   decode_blocks<BlockIQ4_XS, 256>(blocks, weights, count, [](const BlockIQ4_XS& block, float* out) {
@@ -22,6 +29,22 @@ void decode_iq4_xs(const std::byte* blocks, float* weights, int64_t count) {
       }
     }
   });
+}
+
+void encode_iq4_xs(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
+  encode_blocks<BlockIQ4_XS, 256>(
+      weights, blocks, count, importance, [](const BlockInput<256>& input, BlockIQ4_XS& block) {
+        const KScales<8> fit = search_k_scales<8>(input, Iq4Levels{}, kPlan, {-32, 31});
+        block = {};
+        block.scale = fit.scale.bits;
+        for (int group = 0; group < 8; ++group) {
+          const int index = fit.index[group] + 32;
+          block.scales_low[group / 2] =
+              static_cast<uint8_t>(block.scales_low[group / 2] | (index & 15) << group % 2 * 4);
+          block.scales_high = static_cast<uint16_t>(block.scales_high | index >> 4 << 2 * group);
+          quantize_iq4(input.x + group * 32, fit.step(group), block.nibbles + group * 16);
+        }
+      });
 }
 
 }  // namespace wick

@@ -1,9 +1,15 @@
 #include "quant/q4_1.h"
 
+#include "quant/affine_search.h"
 #include "quant/blocks.h"
 #include "tensor/half.h"
 
 namespace wick {
+namespace {
+
+constexpr float kTop = 15;
+
+}  // namespace
 
 void decode_q4_1(const std::byte* blocks, float* weights, int64_t count) {
   decode_blocks<BlockQ4_1, 32>(blocks, weights, count, [](const BlockQ4_1& block, float* out) {
@@ -13,6 +19,19 @@ void decode_q4_1(const std::byte* blocks, float* weights, int64_t count) {
       out[i] = static_cast<float>(block.nibbles[i] & 15) * scale + min;
       out[i + 16] = static_cast<float>(block.nibbles[i] >> 4) * scale + min;
     }
+  });
+}
+
+void encode_q4_1(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
+  encode_blocks<BlockQ4_1, 32>(weights, blocks, count, importance, [](const BlockInput<32>& input, BlockQ4_1& block) {
+    const AffineFit fit = search_affine<32>(input.x, input.w, kTop, kNoLimit, {kTop - 0.8f, 0.4f, 7});
+    const StoredScale scale = store_scale(fit.scale, input.unit);
+    const StoredScale min = store_scale(fit.offset, input.unit);
+    uint8_t quants[32];
+    quantize_affine<32>(input.x, scale.value, min.value, kTop, quants);
+    block.scale = scale.bits;
+    block.min = min.bits;
+    pack_nibbles(quants, block.nibbles);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "quant/blocks.h"
 #include "quant/group_scales.h"
+#include "quant/k_affine_search.h"
 #include "tensor/half.h"
 
 namespace wick {
@@ -17,6 +18,26 @@ void decode_q4_k(const std::byte* blocks, float* weights, int64_t count) {
       const uint8_t* nibbles = block.nibbles + group / 2 * 32;
       const int shift = group % 2 * 4;
       for (int i = 0; i < 32; ++i) out[group * 32 + i] = step * static_cast<float>(nibbles[i] >> shift & 15) - min;
+    }
+  });
+}
+
+void encode_q4_k(const float* weights, std::byte* blocks, int64_t count, const float* importance) {
+  encode_blocks<BlockQ4_K, 256>(weights, blocks, count, importance, [](const BlockInput<256>& input, BlockQ4_K& block) {
+    const KAffine<8> fit = search_k_affine<8>(input, 15, 63, {14.2f, 0.45f, 6});
+    block.scale = fit.scale.bits;
+    block.min_scale = fit.min_scale.bits;
+    uint8_t quants[256];
+    GroupScales groups;
+    for (int group = 0; group < 8; ++group) {
+      groups.scales[group] = fit.scales[group];
+      groups.mins[group] = fit.mins[group];
+      quantize_affine<32>(input.x + group * 32, fit.step(group), -fit.min(group), 15, quants + group * 32);
+    }
+    pack_group_scales(groups, block.group_scales);
+    for (int i = 0; i < 128; ++i) {
+      const uint8_t* pair = quants + i / 32 * 64 + i % 32;
+      block.nibbles[i] = static_cast<uint8_t>(pair[0] | pair[32] << 4);
     }
   });
 }

@@ -7,6 +7,9 @@
 
 #include "formats/safetensors.h"
 #include "quant/format.h"
+#include "quant/group4.h"
+#include "quant/group8.h"
+#include "quant/i8_channel.h"
 #include "support/fixtures.h"
 
 namespace wick {
@@ -42,6 +45,33 @@ TEST(QuantDecode, MatchesFixturesBitForBit) {
     }
   }
   EXPECT_GE(files, 25);
+}
+
+template <typename Block>
+std::vector<float> decoded(DType dtype, const Block& block) {
+  std::vector<float> values(static_cast<size_t>(block_weights(dtype)));
+  quant_format(dtype).decode(reinterpret_cast<const std::byte*>(&block), values.data(), block_weights(dtype));
+  return values;
+}
+
+TEST(QuantDecode, OwnFormats) {
+  BlockI8Channel row{0.3f, {}};
+  BlockGroup4 four{f32_to_f16_bits(0.0123f), f32_to_f16_bits(16), {}};
+  BlockGroup8 eight{f32_to_f16_bits(-0.5f), f32_to_f16_bits(256), {}};
+  for (int i = 0; i < 64; ++i) row.quants[i] = static_cast<int8_t>(4 * i - 127);
+  for (int i = 0; i < 16; ++i) four.nibbles[i] = static_cast<uint8_t>(i | (15 - i) << 4);
+  for (int i = 0; i < 32; ++i) eight.quants[i] = static_cast<uint8_t>(8 * i + 7);
+  const std::vector<float> from_row = decoded(DType::kI8Channel, row);
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(from_row[static_cast<size_t>(i)], 0.3f * static_cast<float>(4 * i - 127));
+  const std::vector<float> from_four = decoded(DType::kGroup4, four);
+  const float scale = f16_bits_to_f32(four.scale);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(from_four[static_cast<size_t>(i)], scale * static_cast<float>(i - 16));
+    EXPECT_EQ(from_four[static_cast<size_t>(i + 16)], scale * static_cast<float>(15 - i - 16));
+  }
+  const std::vector<float> from_eight = decoded(DType::kGroup8, eight);
+  for (int i = 0; i < 32; ++i)
+    EXPECT_EQ(from_eight[static_cast<size_t>(i)], -0.5f * static_cast<float>(8 * i + 7 - 256));
 }
 
 TEST(QuantDecode, ThrowsForElementDTypes) { EXPECT_THROW(quant_format(DType::kF32), Error); }

@@ -1,28 +1,51 @@
-#include <vector>
+#include <algorithm>
 
 #include "backends/cpu/kernels.h"
-#include "quant/format.h"
+#include "backends/cpu/packed_plan.h"
+#include "base/checked.h"
+#include "base/thread_pool.h"
+#include "tensor/create.h"
 
 namespace wick::cpu {
+namespace {
 
-// The exact product of the decoded weights: activations are not rounded here.
+// From here on unpacking the weights into panels pays.
+constexpr int64_t kManyRows = 8;
+
+PackedKernels kernels_of(DType dtype) {
+  for (const auto find : {packed_kernels32, packed_kernels256}) {
+    if (const PackedKernels kernels = find(dtype); kernels.block != 0) return kernels;
+  }
+  return {};
+}
+
+// Without an integer kernel: some weight rows at a time are decoded and multiplied as f32.
+void matmul_decoded(const Tensor& x, const Tensor& w, const Tensor& out) {
+  constexpr int64_t kColumns = 64;
+  const int64_t k = w.dim(1), n = w.dim(0);
+  for (int64_t column = 0; column < n; column += kColumns) {
+    const int64_t columns = std::min(kColumns, n - column);
+    const Tensor weights = empty({columns, k}), product = empty({x.dim(0), columns}, out.dtype());
+    dequantize(w.with_layout(w.layout().narrow(0, column, columns)), Tensor(), weights);
+    matmul(x, weights.with_layout(weights.layout().transpose(0, 1)), product);
+    copy(product, out.with_layout(out.layout().narrow(1, column, columns)));
+  }
+}
+
+}  // namespace
+
 void matmul_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
-  const QuantFormat& format = quant_format(w.dtype());
-  const int64_t m = x.dim(0), k = x.dim(1), n = w.dim(0), row_bytes = bytes_of(w.dtype(), w.strides()[0]);
-  std::vector<float> weights(k);
-  visit_dtype(x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto* from = reinterpret_cast<const T*>(x.raw());
-    auto* to = reinterpret_cast<T*>(out.raw());
-    for (int64_t col = 0; col < n; ++col) {
-      format.decode(w.raw() + col * row_bytes, weights.data(), k);
-      for (int64_t row = 0; row < m; ++row) {
-        double sum = 0;
-        for (int64_t i = 0; i < k; ++i) sum += convert<double>(from[row * k + i]) * weights[i];
-        to[row * n + col] = convert<T>(sum);
-      }
-    }
-  });
+  const PackedKernels kernels = kernels_of(w.dtype());
+  const int64_t rows = x.dim(0), k = x.dim(1), n = w.dim(0);
+  if (kernels.block == 0 || k == 0) return matmul_decoded(x, w, out);
+  const PackedJob job{pack_activations(x, kernels.block), w.raw(), n, bytes_of(w.dtype(), w.strides()[0]), out.raw(),
+                      out.dtype()};
+  const auto body = rows < kManyRows ? kernels.few : kernels.many;
+  // Pieces large enough to hide their start, small enough to share out evenly.
+  const int64_t row_bytes = bytes_of(w.dtype(), k);
+  const int64_t share = round_up(ceil_div(n, ThreadPool::instance().size()), kPanel);
+  const int64_t piece = rows < kManyRows ? round_up(ceil_div(32 << 10, row_bytes), kPanel) : panels_at_once(k) * kPanel;
+  parallel_for(n, std::min(share, piece), [&](int64_t begin, int64_t end) { body(job, begin, end); });
 }
 
 }  // namespace wick::cpu
