@@ -181,8 +181,9 @@ int64_t JsonReader::integer() {
   const std::string_view number = read_number();
   int64_t value = 0;
   const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (problem == std::errc::result_out_of_range)
+  if (problem == std::errc::result_out_of_range) {
     throw bad_place(cat("is ", in_quotes(number), ", which is out of range"));
+  }
   if (end != number.data() + number.size()) {
     throw bad_place(cat("is ", in_quotes(number), ", expected a whole number"));
   }

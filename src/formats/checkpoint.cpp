@@ -45,8 +45,10 @@ void CheckpointState::index_names() {
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto [known, is_new] = places.try_emplace(entries[i].name, i);
     if (is_new) continue;
-    throw bad_file(files[entries[i].file]->path(), cat("tensor ", in_quotes(entries[i].name), " is also in ",
-                                                       files[entries[known->second].file]->path()));
+    const int other = entries[known->second].file;
+    const auto& path = files[entries[i].file]->path();
+    if (other == entries[i].file) throw bad_file(path, cat("tensor ", in_quotes(entries[i].name), " is listed twice"));
+    throw bad_file(path, cat("tensor ", in_quotes(entries[i].name), " is also in ", files[other]->path()));
   }
 }
 

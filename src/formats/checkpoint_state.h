@@ -19,7 +19,7 @@ struct CheckpointState {
 
   // Adds the tensors of one file. The metadata of the first file stands for all.
   void add(std::shared_ptr<const MappedFile> file, FileContents contents);
-  // Fills `places`. Throws Error(kBadFile) for a name that is in two files.
+  // Fills `places`. Throws Error(kBadFile) for a name that is listed twice or in two files.
   void index_names();
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_set>
 
 #include "base/checked.h"
 #include "formats/byte_reader.h"
@@ -37,6 +36,7 @@ Counts read_counts(ByteReader& reader) {
   if (keys > reader.left() / 13) {
     throw reader.bad(cat("claims ", keys, " keys but the file has ", reader.left(), " bytes left"));
   }
+  if (keys > kMaxMetadataKeys) throw reader.bad(cat("claims ", keys, " keys, the most is ", kMaxMetadataKeys));
   return {tensors, keys};
 }
 
@@ -130,18 +130,12 @@ FileContents read_gguf(const std::shared_ptr<const MappedFile>& file, int file_i
   const int64_t alignment = read_alignment(contents.metadata, path);
 
   std::vector<TensorEntry>& entries = contents.entries;
+  entries.reserve(counts.tensors);  // checked against the file's size
   for (uint64_t i = 0; i < counts.tensors; ++i) {
     entries.push_back(read_tensor(reader, static_cast<int64_t>(i), alignment));
     entries.back().file = file_index;
   }
-  std::unordered_set<std::string_view> names;
-  for (const TensorEntry& entry : entries) {
-    if (!names.insert(entry.name).second)
-      throw bad_file(path, cat("tensor ", in_quotes(entry.name), " is listed twice"));
-  }
-  std::stable_sort(entries.begin(), entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
-    return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
-  });
+  sort_by_offset(entries);
   const int64_t data_start = round_up(static_cast<int64_t>(reader.position()), alignment);
   check_data_section(entries, data_start, static_cast<int64_t>(file->bytes().size()), path);
   for (TensorEntry& entry : entries) entry.offset += data_start;

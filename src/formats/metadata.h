@@ -54,6 +54,8 @@ struct MetaValue {
   std::variant<bool, int64_t, uint64_t, double, std::string, MetaArray> value;
 };
 
+inline constexpr int64_t kMaxMetadataKeys = 65536;  // that a file may hold; real ones have some dozens
+
 // Key and value pairs in file order; keys are unique.
 class Metadata {
  public:

@@ -111,9 +111,13 @@ void read_metadata(JsonReader& json, const std::filesystem::path& path, Metadata
   json.set_place("", "__metadata__");
   json.begin_object();
   for (std::string key; json.next_name(key);) {
-    if (!keys.insert(key).second)
+    if (!keys.insert(key).second) {
       throw bad_file(path, cat("'__metadata__': the name ", in_quotes(key), " is given twice"));
+    }
     json.set_place("'__metadata__'", key);
+    if (keys.size() > kMaxMetadataKeys) {
+      throw bad_file(path, cat("'__metadata__' has more than ", kMaxMetadataKeys, " names"));
+    }
     metadata.append(key, {MetaType::kText, json.text()});
   }
 }
@@ -175,14 +179,7 @@ FileContents read_safetensors(const MappedFile& file, int file_index) {
   }
   json.finish();
 
-  std::unordered_set<std::string_view> names;
-  for (const TensorEntry& entry : entries) {
-    if (!names.insert(entry.name).second)
-      throw bad_file(path, cat("tensor ", in_quotes(entry.name), " is listed twice"));
-  }
-  std::stable_sort(entries.begin(), entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
-    return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
-  });
+  sort_by_offset(entries);
   check_data_section(entries, static_cast<int64_t>(file.bytes().size()) - data_start, path);
   for (TensorEntry& entry : entries) entry.offset += data_start;
   return contents;

@@ -91,8 +91,11 @@ void check_index(const SafetensorsIndex& index, const std::filesystem::path& ind
   const auto place = [&](size_t shard) { return in_quotes(index.shards[shard]); };
   for (size_t i = 1; i < found.size(); ++i) {
     if (found[i].first == found[i - 1].first) {
-      throw bad_file(index_path, cat("tensor ", in_quotes(found[i].first), " is both in ", place(found[i - 1].second),
-                                     " and in ", place(found[i].second)));
+      const auto [first, second] = std::pair(found[i - 1].second, found[i].second);
+      throw bad_file(
+          index_path,
+          cat("tensor ", in_quotes(found[i].first),
+              first == second ? " is listed twice in " : cat(" is both in ", place(first), " and in "), place(second)));
     }
   }
   size_t at = 0;
