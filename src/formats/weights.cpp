@@ -15,11 +15,14 @@ namespace wick {
 namespace {
 
 constexpr std::string_view kWeight = ".weight";
+constexpr int64_t kMostHeads = 1 << 20;  // of heads, groups and experts: sums and products of counts stay small
 
 int64_t first_of(const Json& config, std::initializer_list<std::string_view> names, int64_t fallback) {
   for (const std::string_view name : names) {
     const Json* member = config.is_object() ? config.find(name) : nullptr;
-    if (member && member->is_int()) return member->as_int();
+    if (!member || !member->is_int()) continue;
+    if (const int64_t count = member->as_int(); count >= 0 && count <= kMostHeads) return count;
+    throw Error(ErrorCode::kBadFile, cat(member->place(), " is ", member->as_int(), ", which is out of range"));
   }
   return fallback;
 }
@@ -82,9 +85,7 @@ void WeightSource::forget(std::string_view stored_name) const {
   if (const TensorEntry* entry = checkpoint_.find(stored_name)) checkpoint_.forget(*entry);
 }
 
-void WeightSource::forget_bytes(const Tensor& tensor) const {
-  const std::byte* begin = tensor.storage()->data();
-  const auto bytes = static_cast<int64_t>(tensor.storage()->bytes());
+void WeightSource::forget_bytes(const std::byte* begin, int64_t bytes) const {
   for (size_t i = 0; i < checkpoint_.files().size(); ++i) {
     const auto file = checkpoint_.files()[i]->bytes();
     if (begin < file.data() || begin >= file.data() + file.size()) continue;
@@ -214,7 +215,11 @@ WeightSource::Load WeightSource::from_alias(std::string_view name) const {
       tensor = to_hf(tensor, alias.back, counts_, alias.name);
       // Halves of a stack are whole rows; every second column has to be collected.
       const bool rows = alias.change == ByteChange::kFirstHalf || alias.change == ByteChange::kSecondHalf;
-      loaded.weight = is_part(alias.change) && !rows ? compact(tensor) : tensor;
+      if (is_part(alias.change) && !rows) {
+        tensor = compact(tensor);
+        forget_bytes(loaded.weight);
+      }
+      loaded.weight = tensor;
       return loaded;
     };
   }
@@ -256,10 +261,12 @@ WeightSource::Load WeightSource::from_parts(std::string_view name) const {
     loads.push_back(std::move(load));
   }
   if (loads.empty()) return {};
-  return [loads, name = std::string(name)] {
+  return [this, loads, name = std::string(name)] {
     std::vector<LoadedWeight> parts;
     for (const Load& load : loads) parts.push_back(load());
-    return LoadedWeight{join_rows(weights_of(parts), 0), common_order(parts, name)};
+    LoadedWeight joined{join_rows(weights_of(parts), 0), common_order(parts, name)};
+    for (const LoadedWeight& part : parts) forget_bytes(part.weight);
+    return joined;
   };
 }
 
@@ -279,7 +286,9 @@ WeightSource::Load WeightSource::from_experts(std::string_view name) const {
         throw Error(ErrorCode::kBadFile, cat("'", numbered, "' is missing; there should be ", experts_, " experts"));
       parts.push_back(load());
     }
-    return LoadedWeight{stack_parts(weights_of(parts)), common_order(parts, name)};
+    LoadedWeight stacked{stack_parts(weights_of(parts)), common_order(parts, name)};
+    for (const LoadedWeight& part : parts) forget_bytes(part.weight);
+    return stacked;
   };
 }
 

@@ -40,8 +40,12 @@ class WeightSource {
   // The same, but a missing name is an Error(kInvalidArgument).
   LoadedWeight get(std::string_view hf_name) const;
 
-  // Lets the operating system drop the file's pages under a tensor that has been converted; they can be read again.
-  void forget_bytes(const Tensor& tensor) const;
+  // Lets the operating system drop pages of the files that have been converted or copied; they can be read again.
+  // Bytes that do not belong to the files are left alone.
+  void forget_bytes(const std::byte* begin, int64_t bytes) const;
+  void forget_bytes(const Tensor& tensor) const {
+    forget_bytes(tensor.storage()->data(), static_cast<int64_t>(tensor.storage()->bytes()));
+  }
 
   // The HF names of what the file holds, in file order: "x.weight" for a quantised x; stacks without numbers.
   std::vector<std::string> names() const;
