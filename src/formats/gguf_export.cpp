@@ -67,6 +67,12 @@ Shape gguf_shape(const Shape& hf, ByteChange change, const HeadCounts& counts, s
     case kColumn:
     case kNegativeExpColumn: return {hf.numel(), 1};
     case kGroupedRow: return {counts.state_groups, hf.numel() / std::max<int64_t>(1, counts.state_groups)};
+    case kLatentKeys:
+    case kLatentValues: {
+      const int64_t dim = hf[0] / std::max<int64_t>(1, counts.heads), key = counts.latent_key_dim;
+      if (key >= dim) throw Error(ErrorCode::kBadFile, cat("'", name, "' is ", hf, " for ", counts.heads, " heads"));
+      return change == kLatentKeys ? Shape{counts.heads, hf[1], key} : Shape{counts.heads, dim - key, hf[1]};
+    }
     case kFirstHalf:
     case kSecondHalf:
     case kEven:

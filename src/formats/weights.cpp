@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "formats/architectures.h"
 #include "formats/awq.h"
+#include "formats/convert_weight.h"
 #include "formats/fused_weights.h"
 #include "formats/gguf_config.h"
 #include "formats/gptq.h"
@@ -59,6 +60,7 @@ HeadCounts head_counts(const Json& config) {
   counts.heads = first_of(config, {"num_attention_heads", "n_head", "num_heads"}, 0);
   counts.kv_heads = first_of(config, {"num_key_value_heads", "num_kv_heads", "n_head_kv"}, counts.heads);
   counts.state_groups = first_of(config, {"n_groups"}, 1);
+  counts.latent_key_dim = first_of(config, {"qk_nope_head_dim"}, 0);
   const bool falcon = config.is_object() && config.get("model_type", "") == "falcon";
   if (falcon && !config.get("new_decoder_architecture", false)) {
     counts.kv_heads = config.get("multi_query", true) ? 1 : counts.heads;
@@ -114,6 +116,7 @@ WeightSource::Load WeightSource::resolve(std::string_view name) const {
   if (Load load = direct(name)) return load;
   if (Load load = from_fused(name)) return load;
   if (Load load = from_parts(name)) return load;
+  if (Load load = from_latent(name)) return load;
   return from_experts(name);
 }
 
@@ -214,7 +217,8 @@ WeightSource::Load WeightSource::from_alias(std::string_view name) const {
       if (alias.expert) tensor = expert_slice(tensor, *alias.expert, alias.name);
       tensor = to_hf(tensor, alias.back, counts_, alias.name);
       // Halves of a stack are whole rows; every second column has to be collected.
-      const bool rows = alias.change == ByteChange::kFirstHalf || alias.change == ByteChange::kSecondHalf;
+      const bool rows = alias.change == ByteChange::kFirstHalf || alias.change == ByteChange::kSecondHalf ||
+                        alias.change == ByteChange::kLatentKeys || alias.change == ByteChange::kLatentValues;
       if (is_part(alias.change) && !rows) {
         tensor = compact(tensor);
         forget_bytes(loaded.weight);
@@ -267,6 +271,29 @@ WeightSource::Load WeightSource::from_parts(std::string_view name) const {
     LoadedWeight joined{join_rows(weights_of(parts), 0), common_order(parts, name)};
     for (const LoadedWeight& part : parts) forget_bytes(part.weight);
     return joined;
+  };
+}
+
+// Keys and values of latent attention, which newer GGUF files keep apart, as the one matrix of Hugging Face.
+WeightSource::Load WeightSource::from_latent(std::string_view name) const {
+  constexpr std::string_view kBoth = ".kv_b_proj.weight";
+  if (!is_gguf() || !name.ends_with(kBoth)) return {};
+  const std::string stem(name.substr(0, name.size() - kBoth.size()));
+  const Load keys = direct(stem + ".k_b_proj.weight"), values = direct(stem + ".v_b_proj.weight");
+  if (!keys || !values) return {};
+  return [keys, values, stem] {
+    // Packed keys cannot be transposed without opening them; both parts then become f16.
+    Tensor key = keys().weight, value = values().weight;
+    if (key.rank() != 3 || value.rank() != 3 || key.dim(0) != value.dim(0) || key.dim(1) != value.dim(2)) {
+      throw Error(ErrorCode::kBadFile,
+                  cat("'", stem, "': keys ", key.shape(), " and values ", value.shape(), " do not belong together"));
+    }
+    const DType dtype = is_packed(key.dtype()) || key.dtype() != value.dtype() ? DType::kF16 : key.dtype();
+    key = convert_tensor(key, dtype);
+    const Tensor parts[] = {key.with_layout(key.layout().transpose(1, 2)), convert_tensor(value, dtype)};
+    const Tensor joined = join_rows(parts, 1);
+    const Shape flat{joined.dim(0) * joined.dim(1), joined.dim(2)};
+    return LoadedWeight{joined.with_layout(Layout::contiguous(flat)), {}};
   };
 }
 

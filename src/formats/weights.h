@@ -61,6 +61,7 @@ class WeightSource {
   Load from_alias(std::string_view name) const;
   Load from_fused(std::string_view name) const;
   Load from_parts(std::string_view name) const;
+  Load from_latent(std::string_view name) const;
   Load from_experts(std::string_view name) const;
 
   bool is_gguf() const { return checkpoint_.kind() == Checkpoint::Kind::kGguf; }

@@ -158,6 +158,21 @@ TEST_F(TinyWeights, QkvApartFromEveryFusedForm) {
   EXPECT_EQ(std::memcmp(key.data<float>() + (16 + 5) * 64, fused.data<float>() + ((4 + 2) * 16 + 5) * 64, 256), 0);
 }
 
+TEST_F(TinyWeights, LatentKeysAndValues) {
+  const WeightSource original = hf("deepseek_v3"), file = gguf("deepseek_v3");
+  const std::string layer = "model.layers.1.self_attn.";
+  const Tensor both = original.get(layer + "kv_b_proj.weight").weight;  // four heads of 12 key and 10 value rows
+  for (const WeightSource& source : {original, file}) {
+    const Tensor keys = compact(source.get(layer + "k_b_proj.weight").weight);
+    const Tensor values = compact(source.get(layer + "v_b_proj.weight").weight);
+    ASSERT_EQ(keys.shape(), Shape({4, 32, 12}));
+    ASSERT_EQ(values.shape(), Shape({4, 10, 32}));
+    EXPECT_EQ(keys.data<float>()[(2 * 32 + 7) * 12 + 5], both.data<float>()[(2 * 22 + 5) * 32 + 7]);
+    EXPECT_EQ(values.data<float>()[(3 * 10 + 9) * 32 + 6], both.data<float>()[(3 * 22 + 12 + 9) * 32 + 6]);
+  }
+  expect_identical(file.get(layer + "kv_b_proj.weight").weight, both, "both");
+}
+
 TEST_F(TinyWeights, FusedFromParts) {
   for (const WeightSource& source : {hf("qwen3"), gguf("qwen3"), gguf("llama")}) {
     const std::string layer = "model.layers.1.";
