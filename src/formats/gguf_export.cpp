@@ -107,6 +107,17 @@ Tensor load_sources(const WeightSource& source, const Sources& sources, std::str
 
 }  // namespace
 
+DType gguf_dtype(DType dtype) {
+  constexpr std::pair<DType, DType> kNearest[] = {
+      {DType::kGroup4, DType::kQ4_1}, {DType::kGroup8, DType::kQ8_0}, {DType::kI8Channel, DType::kQ8_0},
+      {DType::kF8E4M3, DType::kF16},  {DType::kF8E5M2, DType::kF16},  {DType::kF64, DType::kF32},
+  };
+  for (const auto& [own, nearest] : kNearest) {
+    if (own == dtype) return nearest;
+  }
+  return dtype;
+}
+
 std::vector<GgufTensor> gguf_tensors(const WeightSource& source) {
   std::vector<GgufTensor> tensors;
   const Checkpoint& file = source.checkpoint();

@@ -131,7 +131,7 @@ WeightSource::Load WeightSource::as_stored(std::string_view name) const {
   const TensorEntry* entry = checkpoint_.find(name);
   if (!entry) return {};
   const std::string scale = cat(name, "_scale");
-  const bool scaled = checkpoint_.find(scale) || checkpoint_.find(cat(name, "_scale_inv"));
+  const bool scaled = name.ends_with(kWeight) && (checkpoint_.find(scale) || checkpoint_.find(cat(name, "_scale_inv")));
   if (!scaled) return [this, entry] { return LoadedWeight{checkpoint_.get(entry->name), {}}; };
   return [this, entry, scale]() -> LoadedWeight {
     if (entry->dtype != DType::kI8 || !checkpoint_.find(scale)) {
@@ -161,8 +161,10 @@ WeightSource::Load WeightSource::from_quantised(std::string_view name) const {
   if (!name.ends_with(kWeight)) return {};
   const std::string stem(name.substr(0, name.size() - kWeight.size()));
   if (checkpoint_.find(cat(stem, ".weight_packed"))) {
-    throw Error(ErrorCode::kUnsupported,
-                cat("'", stem, ".weight_packed': packed compressed-tensors are not supported"));
+    return [stem]() -> LoadedWeight {
+      throw Error(ErrorCode::kUnsupported,
+                  cat("'", stem, ".weight_packed': packed compressed-tensors are not supported"));
+    };
   }
   if (!checkpoint_.find(cat(stem, ".qweight"))) return {};
   return [this, stem]() -> LoadedWeight {
