@@ -98,7 +98,7 @@ Tensor load_sources(const WeightSource& source, const Sources& sources, std::str
   }
   if (!sources.stacked) return compact(parts.front());
   if (source.experts() > 0 && static_cast<int64_t>(parts.size()) != source.experts() &&
-      gguf_name.find("_exps") != gguf_name.npos) {
+      gguf_name.find("_exps") != std::string_view::npos) {
     throw Error(ErrorCode::kBadFile,
                 cat("'", gguf_name, "' has ", parts.size(), " experts, expected ", source.experts()));
   }

@@ -41,6 +41,7 @@ Tensor common_order(const std::vector<LoadedWeight>& parts, std::string_view nam
 
 std::vector<Tensor> weights_of(const std::vector<LoadedWeight>& parts) {
   std::vector<Tensor> tensors;
+  tensors.reserve(parts.size());
   for (const LoadedWeight& part : parts) tensors.push_back(part.weight);
   return tensors;
 }
@@ -269,6 +270,7 @@ WeightSource::Load WeightSource::from_parts(std::string_view name) const {
   if (loads.empty()) return {};
   return [this, loads, name = std::string(name)] {
     std::vector<LoadedWeight> parts;
+    parts.reserve(loads.size());
     for (const Load& load : loads) parts.push_back(load());
     LoadedWeight joined{join_rows(weights_of(parts), 0), common_order(parts, name)};
     for (const LoadedWeight& part : parts) forget_bytes(part.weight);
