@@ -50,7 +50,7 @@ TEST(ConvertTensor, FromTransposedViewsAndPackedTypes) {
 TEST(ConvertTensor, ImportancePerExpert) {
   const Tensor x = randn({2, 3, 256}, 5);
   std::vector<float> importance(512);
-  for (size_t i = 0; i < importance.size(); ++i) importance[i] = static_cast<float>(i % 7 + i / 256);
+  for (size_t i = 0; i < importance.size(); ++i) importance[i] = static_cast<float>(i % 7 + (i >= 256 ? 1 : 0));
   const auto values = x.to_vector<float>();
   const auto half = values.begin() + 3 * 256;
   auto expected = encoded({values.begin(), half}, DType::kQ4_K, 256, importance.data());

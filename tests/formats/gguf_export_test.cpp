@@ -17,6 +17,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::vector<GgufTensor>& tensors) {
   std::vector<std::string> names;
+  names.reserve(tensors.size());
   for (const GgufTensor& tensor : tensors) names.push_back(tensor.name);
   std::sort(names.begin(), names.end());
   return names;
@@ -78,9 +79,11 @@ TEST(GgufExport, QuantisedFilesReadBack) {
     PlanFacts facts = plan_facts(source);
     facts.kept_in_f32 = true;
     std::vector<PlannedTensor> planned;
+    planned.reserve(tensors.size());
     for (const GgufTensor& tensor : tensors) planned.push_back({tensor.name, tensor.shape, tensor.dtype});
     const auto types = QuantizePlan::named("q8_0").choose(planned, facts);
     std::vector<TensorSpec> specs;
+    specs.reserve(tensors.size());
     for (size_t i = 0; i < tensors.size(); ++i) specs.push_back({tensors[i].name, types[i], tensors[i].shape});
     GgufWriter writer(temp.path() / "q8.gguf", gguf_from_config(source.config()), specs);
     for (size_t i = 0; i < tensors.size(); ++i) {

@@ -240,6 +240,7 @@ void write_checkpoint(const std::filesystem::path& folder, const std::string& co
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "config.json") << config;
   std::vector<TensorSpec> specs;
+  specs.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) specs.push_back({name, tensor.dtype(), tensor.shape()});
   SafetensorsWriter writer(folder / "model.safetensors", specs);
   for (const auto& [name, tensor] : tensors) writer.write(name, tensor);
@@ -256,6 +257,7 @@ void write_gguf(const std::filesystem::path& folder, const std::filesystem::path
   const WeightSource source(Checkpoint::open(folder));
   const auto tensors = gguf_tensors(source);
   std::vector<TensorSpec> specs;
+  specs.reserve(tensors.size());
   for (const GgufTensor& tensor : tensors) specs.push_back({tensor.name, tensor.dtype, tensor.shape});
   GgufWriter writer(path, gguf_from_config(source.config()), specs);
   for (const GgufTensor& tensor : tensors) writer.write(tensor.name, tensor.load());
