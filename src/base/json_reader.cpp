@@ -28,9 +28,11 @@ Error JsonReader::syntax(std::string_view what) const {
 
 Error JsonReader::bad_place(std::string_view what) const {
   std::string place = source_;
-  if (!owner_.empty()) place += cat(": ", owner_);
+  if (!noun_.empty() || !name_.empty()) place += ": ";
+  place += noun_;
+  if (!name_.empty()) place += cat(noun_.empty() ? "" : " ", in_quotes(name_));
   if (!field_.empty()) place += cat(": ", in_quotes(field_));
-  return {ErrorCode::kBadFile, cat(place, field_.empty() && owner_.empty() ? ": the text " : " ", what)};
+  return {ErrorCode::kBadFile, cat(place, place == source_ ? ": the text " : " ", what)};
 }
 
 Error JsonReader::wrong_kind(std::string_view expected) {

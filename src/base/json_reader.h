@@ -21,9 +21,11 @@ class JsonReader {
  public:
   JsonReader(std::string_view text, std::string source);
 
-  // The place named in messages until the next call, e.g. set_place("tensor 'a'", "shape").
-  void set_place(std::string_view owner, std::string_view field) {
-    owner_ = owner;
+  // The place named in messages until the next call: set_place("tensor", "a", "shape") gives "tensor 'a': 'shape'".
+  // Each part may be empty.
+  void set_place(std::string_view noun, std::string_view name, std::string_view field) {
+    noun_ = noun;
+    name_ = name;
     field_ = field;
   }
 
@@ -56,7 +58,8 @@ class JsonReader {
 
   std::string_view text_;
   std::string source_;
-  std::string owner_;
+  std::string noun_;
+  std::string name_;
   std::string field_;
   size_t at_ = 0;
   bool fresh_ = false;  // just after an opening bracket

@@ -52,7 +52,7 @@ class Checkpoint {
   // off their alignment are copied. Throws Error(kInvalidArgument) with the nearest name when there is none,
   // Error(kUnsupported) for types only listed.
   Tensor get(std::string_view name) const;
-  Tensor get(const TensorEntry& entry) const;
+  Tensor get(const TensorEntry& entry) const;  // one of entries()
   // Lets the operating system drop the pages of a tensor that has been converted or copied.
   void forget(const TensorEntry& entry) const;
 

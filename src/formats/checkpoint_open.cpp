@@ -71,7 +71,11 @@ void add_sharded(CheckpointState& state, const MappedFile& index_file) {
   const SafetensorsIndex index = read_safetensors_index(index_file);
   auto shards = open_shards(index, path);
   std::vector<FileContents> contents;
-  for (size_t i = 0; i < shards.size(); ++i) contents.push_back(read_safetensors(*shards[i], static_cast<int>(i)));
+  for (size_t i = 0; i < shards.size(); ++i) {
+    if (detect_kind(*shards[i]) != FileKind::kSafetensors)
+      throw bad_file(shards[i]->path(), "is not a safetensors file");
+    contents.push_back(read_safetensors(*shards[i], static_cast<int>(i)));
+  }
   check_index(index, path, contents);
   for (size_t i = 0; i < shards.size(); ++i) state.add(std::move(shards[i]), std::move(contents[i]));
 }

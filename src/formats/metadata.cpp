@@ -68,12 +68,15 @@ std::vector<std::string_view> MetaArray::texts(std::string_view key) const {
   if (type != MetaType::kText) throw wrong_elements(*this, key, "an array of text");
   std::vector<std::string_view> result;
   result.reserve(count);
-  const std::byte* at = bytes.data();
+  auto rest = bytes;
   for (int64_t i = 0; i < count; ++i) {
-    const auto length = load<uint64_t>(at);
-    at += sizeof(length);
-    result.emplace_back(reinterpret_cast<const char*>(at), length);
-    at += length;
+    const uint64_t length = rest.size() < sizeof(length) ? UINT64_MAX : load<uint64_t>(rest.data());
+    // Checked when the file was opened; another process may have written to it since.
+    if (length > rest.size() - std::min(rest.size(), sizeof(length))) {
+      throw bad_value(source ? std::string_view(*source) : std::string_view(), key, "changed while the file was open");
+    }
+    result.emplace_back(reinterpret_cast<const char*>(rest.data()) + sizeof(length), length);
+    rest = rest.subspan(sizeof(length) + length);
   }
   return result;
 }
@@ -84,7 +87,7 @@ std::vector<int64_t> MetaArray::integers(std::string_view key) const {
   visit_number(type, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < count; ++i) {
-      const T value = load<T>(bytes.data() + i * sizeof(T));
+      const auto value = +load<T>(bytes.data() + i * sizeof(T));
       if constexpr (std::is_same_v<T, uint64_t>) {
         if (value > INT64_MAX) throw wrong_elements(*this, key, cat("numbers below 2^63 but found ", value));
       }

@@ -18,15 +18,15 @@ static_assert(std::endian::native == std::endian::little, "safetensors data is l
 class TensorReader {
  public:
   TensorReader(JsonReader& json, const std::filesystem::path& path, const std::string& name)
-      : json_(json), path_(path), owner_(cat("tensor ", in_quotes(name))) {
+      : json_(json), path_(path) {
     entry_.name = name;
   }
 
   TensorEntry read() {
-    json_.set_place(owner_, "");
+    json_.set_place("tensor", entry_.name, "");
     json_.begin_object();
     for (std::string field; json_.next_name(field);) {
-      json_.set_place(owner_, field);
+      json_.set_place("tensor", entry_.name, field);
       if (field == "dtype") {
         once(has_type_);
         read_type();
@@ -48,7 +48,9 @@ class TensorReader {
   }
 
  private:
-  Error bad(const std::string& what) const { return bad_file(path_, cat(owner_, ": ", what)); }
+  Error bad(const std::string& what) const {
+    return bad_file(path_, cat("tensor ", in_quotes(entry_.name), ": ", what));
+  }
 
   void once(bool& seen) {
     if (seen) throw json_.bad_place("is given twice");
@@ -98,7 +100,6 @@ class TensorReader {
 
   JsonReader& json_;
   const std::filesystem::path& path_;
-  std::string owner_;
   TensorEntry entry_;
   const SafetensorsType* type_ = nullptr;
   bool has_type_ = false;
@@ -108,13 +109,13 @@ class TensorReader {
 
 void read_metadata(JsonReader& json, const std::filesystem::path& path, Metadata& metadata) {
   std::unordered_set<std::string> keys;
-  json.set_place("", "__metadata__");
+  json.set_place("", "", "__metadata__");
   json.begin_object();
   for (std::string key; json.next_name(key);) {
     if (!keys.insert(key).second) {
       throw bad_file(path, cat("'__metadata__': the name ", in_quotes(key), " is given twice"));
     }
-    json.set_place("'__metadata__'", key);
+    json.set_place("", "__metadata__", key);
     if (keys.size() > kMaxMetadataKeys) {
       throw bad_file(path, cat("'__metadata__' has more than ", kMaxMetadataKeys, " names"));
     }
@@ -164,7 +165,7 @@ FileContents read_safetensors(const MappedFile& file, int file_index) {
   std::vector<TensorEntry>& entries = contents.entries;
 
   JsonReader json(text, path.string());
-  json.set_place("the header", "");
+  json.set_place("the header", "", "");
   json.begin_object();
   bool has_metadata = false;
   for (std::string name; json.next_name(name);) {

@@ -24,7 +24,7 @@ class IndexReader {
 
   SafetensorsIndex read() {
     bool has_map = false;
-    json_.set_place("the index", "");
+    json_.set_place("the index", "", "");
     json_.begin_object();
     for (std::string name; json_.next_name(name);) {
       if (name != "weight_map") {
@@ -44,10 +44,10 @@ class IndexReader {
 
  private:
   void read_map() {
-    json_.set_place("", "weight_map");
+    json_.set_place("", "", "weight_map");
     json_.begin_object();
     for (std::string tensor; json_.next_name(tensor);) {
-      json_.set_place("'weight_map'", tensor);
+      json_.set_place("", "weight_map", tensor);
       const auto [shard, is_new] = shards_.try_emplace(json_.text(), shards_.size());
       if (is_new) check_shard_name(shard->first, path_);
       index_.items.emplace_back(tensor, shard->second);

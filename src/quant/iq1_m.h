@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "quant/whole_block.h"
+
 namespace wick {
 
 // IQ1_M: 256 weights in 16 groups of 16, each 2 runs of 8 from a codebook of {-1, 0, 1}^8 (kIq1Grid,
@@ -17,6 +19,10 @@ struct BlockIQ1_M {
   uint8_t scales[8];
 };
 static_assert(sizeof(BlockIQ1_M) == 56, "on-disk layout");
+
+// The scale of WholeBlock, and all of it.
+float whole_scale(const BlockIQ1_M& block);
+void expand(const BlockIQ1_M& block, WholeBlock& whole);
 
 void decode_iq1_m(const std::byte* blocks, float* weights, int64_t count);
 

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "quant/whole_block.h"
+
 namespace wick {
 
 // IQ1_S: 256 weights in 8 groups of 32, each 4 runs of 8 from a codebook of {-1, 0, 1}^8 (kIq1Grid, quant/codebooks.h);
@@ -16,6 +18,10 @@ struct BlockIQ1_S {
   uint16_t index_high[8];
 };
 static_assert(sizeof(BlockIQ1_S) == 50, "on-disk layout");
+
+// The scale of WholeBlock, and all of it.
+float whole_scale(const BlockIQ1_S& block);
+void expand(const BlockIQ1_S& block, WholeBlock& whole);
 
 void decode_iq1_s(const std::byte* blocks, float* weights, int64_t count);
 

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "quant/whole_block.h"
+
 namespace wick {
 
 // IQ2_S: 256 weights in 16 groups of 16, each 2 runs of 8 from a codebook (kIq2sGrid, quant/codebooks.h);
@@ -18,6 +20,10 @@ struct BlockIQ2_S {
   uint8_t group_scales[8];
 };
 static_assert(sizeof(BlockIQ2_S) == 82, "on-disk layout");
+
+// The scale of WholeBlock, and all of it.
+float whole_scale(const BlockIQ2_S& block);
+void expand(const BlockIQ2_S& block, WholeBlock& whole);
 
 void decode_iq2_s(const std::byte* blocks, float* weights, int64_t count);
 

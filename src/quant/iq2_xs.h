@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "quant/whole_block.h"
+
 namespace wick {
 
 // IQ2_XS: 256 weights in 16 groups of 16, each 2 runs of 8 from a codebook (kIq2xsGrid, quant/codebooks.h);
@@ -15,6 +17,10 @@ struct BlockIQ2_XS {
   uint8_t group_scales[8];
 };
 static_assert(sizeof(BlockIQ2_XS) == 74, "on-disk layout");
+
+// The scale of WholeBlock, and all of it.
+float whole_scale(const BlockIQ2_XS& block);
+void expand(const BlockIQ2_XS& block, WholeBlock& whole);
 
 void decode_iq2_xs(const std::byte* blocks, float* weights, int64_t count);
 

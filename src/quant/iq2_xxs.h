@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "quant/whole_block.h"
+
 namespace wick {
 
 // IQ2_XXS: 256 weights in 8 groups of 32, each 4 runs of 8 from a codebook (kIq2xxsGrid, quant/codebooks.h);
@@ -14,6 +16,10 @@ struct BlockIQ2_XXS {
   uint16_t codes[32];
 };
 static_assert(sizeof(BlockIQ2_XXS) == 66, "on-disk layout");
+
+// The scale of WholeBlock, and all of it.
+float whole_scale(const BlockIQ2_XXS& block);
+void expand(const BlockIQ2_XXS& block, WholeBlock& whole);
 
 void decode_iq2_xxs(const std::byte* blocks, float* weights, int64_t count);
 

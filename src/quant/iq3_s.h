@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "quant/whole_block.h"
+
 namespace wick {
 
 // IQ3_S: 256 weights in 8 groups of 32, each 8 runs of 4 from a codebook (kIq3sGrid, quant/codebooks.h);
@@ -18,6 +20,10 @@ struct BlockIQ3_S {
   uint8_t group_scales[4];
 };
 static_assert(sizeof(BlockIQ3_S) == 110, "on-disk layout");
+
+// The scale of WholeBlock, and all of it.
+float whole_scale(const BlockIQ3_S& block);
+void expand(const BlockIQ3_S& block, WholeBlock& whole);
 
 void decode_iq3_s(const std::byte* blocks, float* weights, int64_t count);
 

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "quant/whole_block.h"
+
 namespace wick {
 
 // IQ3_XXS: 256 weights in 8 groups of 32, each 8 runs of 4 from a codebook (kIq3xxsGrid, quant/codebooks.h);
@@ -16,6 +18,10 @@ struct BlockIQ3_XXS {
   uint8_t signs_and_scales[32];
 };
 static_assert(sizeof(BlockIQ3_XXS) == 98, "on-disk layout");
+
+// The scale of WholeBlock, and all of it.
+float whole_scale(const BlockIQ3_XXS& block);
+void expand(const BlockIQ3_XXS& block, WholeBlock& whole);
 
 void decode_iq3_xxs(const std::byte* blocks, float* weights, int64_t count);
 

@@ -90,7 +90,7 @@ KAffine<kGroups> search_k_affine(const BlockInput<256>& input, float top, int to
   KAffine<kGroups> best;
   float scale = largest_scale / static_cast<float>(top_index);
   float min_scale = largest_min / static_cast<float>(top_index);
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < 4; ++round) {
     KAffine<kGroups> current;
     current.scale = store_scale(scale, input.unit);
     current.min_scale = store_scale(min_scale, input.unit);

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "quant/whole_block.h"
+
 namespace wick {
 
 // TQ1_0: 256 ternary weights; weight = (trit - 1) * scale. A byte b holds 5 trits in base 3 as a fraction of 256:
@@ -15,6 +17,10 @@ struct BlockTQ1_0 {
   uint16_t scale;
 };
 static_assert(sizeof(BlockTQ1_0) == 54, "on-disk layout");
+
+// The scale of WholeBlock, and all of it.
+float whole_scale(const BlockTQ1_0& block);
+void expand(const BlockTQ1_0& block, WholeBlock& whole);
 
 void decode_tq1_0(const std::byte* blocks, float* weights, int64_t count);
 

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "quant/whole_block.h"
+
 namespace wick {
 
 // TQ2_0: 256 ternary weights; weight = (pair - 1) * scale.
@@ -13,6 +15,10 @@ struct BlockTQ2_0 {
   uint16_t scale;
 };
 static_assert(sizeof(BlockTQ2_0) == 66, "on-disk layout");
+
+// The scale of WholeBlock, and all of it.
+float whole_scale(const BlockTQ2_0& block);
+void expand(const BlockTQ2_0& block, WholeBlock& whole);
 
 void decode_tq2_0(const std::byte* blocks, float* weights, int64_t count);
 

@@ -81,7 +81,7 @@ TEST(JsonReader, EveryMistakeIsNamed) {
   EXPECT_ERROR(skip("tru"), kBadFile, "expected a value");
   EXPECT_ERROR(skip("[] []"), kBadFile, "at byte 3: text after the end of the document");
   JsonReader json("[1.0]", "file");
-  json.set_place("tensor 'a'", "shape");
+  json.set_place("tensor", "a", "shape");
   json.begin_list();
   json.next_item();
   EXPECT_ERROR(json.integer(), kBadFile, "file: tensor 'a': 'shape' is '1.0', expected a whole number");

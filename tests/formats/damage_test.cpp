@@ -76,6 +76,7 @@ TEST(Damage, SurvivesMutations) {
       }
       fuzz_checkpoint(bytes_of_text(bytes));
       fuzz_index(bytes_of_text(bytes));
+      if (trial % 10 == 0) fuzz_tensor_data(bytes_of_text(bytes));
     }
   }
 }

@@ -92,6 +92,15 @@ TEST(Gguf, Version2AndOtherAlignments) {
   }
 }
 
+// A writer that does not know of mappings may change a file under them.
+TEST(Gguf, TextsThatChangedAreFound) {
+  auto bytes = std::make_shared<std::string>(GgufBytes(0, 1).array("k", 8, 1).text("abcdefgh").bytes());
+  const Checkpoint checkpoint = Checkpoint::parse(MappedFile::in_memory("m", std::as_bytes(std::span(*bytes)), bytes));
+  EXPECT_EQ(checkpoint.metadata().array("k").texts("k")[0], "abcdefgh");
+  bytes->at(bytes->size() - 16) = 9;
+  EXPECT_ERROR(checkpoint.metadata().array("k").texts("k"), kBadFile, "m: 'k' changed while the file was open");
+}
+
 TEST(Gguf, KeysAreLimited) {
   EXPECT_ERROR(open(GgufBytes(0, 70000).data(1 << 20).bytes()), kBadFile,
                "model.gguf: the header claims 70000 keys, the most is 65536");

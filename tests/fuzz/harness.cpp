@@ -1,11 +1,14 @@
 #include "fuzz/harness.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "base/error.h"
 #include "formats/checkpoint.h"
 #include "formats/safetensors_index.h"
+#include "quant/format.h"
 
 namespace wick {
 namespace {
@@ -83,6 +86,37 @@ bool fuzz_checkpoint(std::span<const std::byte> bytes) {
   } catch (const Error& error) {
     require(*error.what() != '\0');
     return false;
+  }
+}
+
+void fuzz_tensor_data(std::span<const std::byte> bytes) {
+  constexpr int64_t kMostWeights = 4096;
+  if (bytes.empty()) return;
+  const int packed = static_cast<int>(bytes[0]) % (kDTypeCount - kElementDTypeCount);
+  const auto dtype = static_cast<DType>(kElementDTypeCount + packed);
+  const QuantFormat& format = quant_format(dtype);
+  bytes = bytes.subspan(1);
+
+  // Blocks need no alignment: they start at the odd byte of an exact copy.
+  const int64_t blocks =
+      std::min(static_cast<int64_t>(bytes.size()) / block_bytes(dtype), kMostWeights / block_weights(dtype));
+  std::vector<std::byte> data(1 + blocks * block_bytes(dtype));
+  std::copy_n(bytes.begin(), data.size() - 1, data.begin() + 1);
+  std::vector<float> weights(blocks * block_weights(dtype));
+  format.decode(data.data() + 1, weights.data(), static_cast<int64_t>(weights.size()));
+
+  if (!format.encode) return;
+  const int64_t available = static_cast<int64_t>(bytes.size() / sizeof(float));
+  const int64_t count = std::min(available, kMostWeights) / block_weights(dtype) * block_weights(dtype);
+  weights.assign(count, 0);
+  if (count) std::memcpy(weights.data(), bytes.data(), count * sizeof(float));
+  std::vector<float> importance(count);
+  for (int64_t i = 0; i < count; ++i) importance[i] = static_cast<float>(bytes[i] & std::byte{15});
+  for (const float* given : {static_cast<const float*>(nullptr), static_cast<const float*>(importance.data())}) {
+    std::vector<std::byte> encoded(bytes_of(dtype, count));
+    format.encode(weights.data(), encoded.data(), count, given);
+    std::vector<float> again(count);
+    format.decode(encoded.data(), again.data(), count);
   }
 }
 

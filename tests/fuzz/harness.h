@@ -10,5 +10,7 @@ namespace wick {
 // aborts.
 bool fuzz_checkpoint(std::span<const std::byte> bytes);
 bool fuzz_index(std::span<const std::byte> bytes);
+// The first byte chooses a packed dtype; the rest is decoded as its blocks, and encoded as f32 weights.
+void fuzz_tensor_data(std::span<const std::byte> bytes);
 
 }  // namespace wick

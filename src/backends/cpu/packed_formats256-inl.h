@@ -30,11 +30,12 @@ inline constexpr int PlaceOfGroup(int group) { return group % 2 * 8 + group / 2;
 // A format says how weight i of a block follows from its byte b, an unsigned number of kBits bits, and its scales:
 //   kMins:  scale * scales[group] * b - min_scale * mins[group]
 //   else    scale * scales[group] * (b - kOffset)
-// kGroup is 16 or 32. Values<chunk> gives the bytes of weights 32 chunk onwards.
+// kGroup is 16 or 32. State holds what Scales finds out of a block; Values<chunk> gives the bytes of weights 32 chunk onwards.
 
 // One f32 per row of a tile: the scale of block `block`, stored as f16.
 template <class Block>
 struct HalfBlockScale {
+  using State = BlockScales;
   static HWY_INLINE hn::Vec<DScales> BlockScale(const Block* const* rows, int64_t block) {
     return HalvesOfTile([&](size_t i) HWY_ATTR { return rows[i][block].scale; });
   }

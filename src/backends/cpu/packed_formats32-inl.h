@@ -90,12 +90,6 @@ struct Iq4NlRows : HalfScaleRows<BlockIQ4_NL, 8, Shift::kOffset, 128> {
 };
 
 // Formats with another scale.
-template <class Scale>
-HWY_INLINE hn::Vec<DScales> FloatsOfTile(const Scale& scale) {
-  HWY_ALIGN float lanes[kTile];
-  for (size_t i = 0; i < kTile; ++i) lanes[i] = scale(i);
-  return hn::Load(DScales(), lanes);
-}
 
 struct Mxfp4Rows {
   using Block = BlockMXFP4;

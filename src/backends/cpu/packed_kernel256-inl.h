@@ -71,7 +71,7 @@ void FewTile256(const PackedJob& job, int64_t first_row, int64_t column, int64_t
     hn::Vec<DSums> sums[kRows][kTile], mins[kRows][kTile];
     for (size_t i = 0; i < kTile; ++i) {
       const auto& w = tile.row[i][block];
-      BlockScales scales;
+      typename Format::State scales;
       Format::Scales(w, scales);
       hn::Vec<DSums> sum[kRows], odd[kRows];  // apart from the array, so that they stay in registers
       for (int r = 0; r < kRows; ++r) {
@@ -141,7 +141,7 @@ void Unpack256(const PackedJob& job, int64_t column, int64_t end, const Panel256
   for (size_t first = 0; first < static_cast<size_t>(kPanel); first += kTile) {
     const TileRows<typename Format::Block> tile(job, std::min<int64_t>(column + first, end - 1), end);
     for (int64_t block = 0; block < blocks; ++block) {
-      BlockScales scales[kTile];
+      typename Format::State scales[kTile];
       for (size_t i = 0; i < kTile; ++i) {
         Format::Scales(tile.row[i][block], scales[i]);
         HWY_ALIGN int16_t numbers[16], mins[16];

@@ -42,9 +42,11 @@ struct PackedKernels {
   void (*many)(const PackedJob& job, int64_t begin, int64_t end) = nullptr;  // unpacks panels of weights first
 };
 
-// For the CPU at hand; chosen at run time: formats of 32 weights per scale, and of 256 with integer scales.
+// For the CPU at hand; chosen at run time: formats of 32 weights per scale, of 256 with integer scales, and
+// those that are expanded first.
 PackedKernels packed_kernels32(DType dtype);
 PackedKernels packed_kernels256(DType dtype);
+PackedKernels packed_kernels_whole(DType dtype);
 
 // Rounds x [rows, k] (f32, f16 or bf16; row-major) into memory that lasts until this thread's next call.
 PackedActivations pack_activations(const Tensor& x, int block);

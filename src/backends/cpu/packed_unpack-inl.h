@@ -75,6 +75,14 @@ inline float E8M0Half(uint8_t exponent) {
   return std::bit_cast<float>(exponent >= 2 ? uint32_t{exponent} - 1 << 23 : 0x200000u << exponent);
 }
 
+// One f32 per weight row of a tile.
+template <class Scale>
+HWY_INLINE hn::Vec<DScales> FloatsOfTile(const Scale& scale) {
+  HWY_ALIGN float lanes[kTile];
+  for (size_t i = 0; i < kTile; ++i) lanes[i] = scale(i);
+  return hn::Load(DScales(), lanes);
+}
+
 // One f32 per weight row of a tile, from f16 bits: bits(i) is row i's.
 template <class Bits>
 HWY_INLINE hn::Vec<DScales> HalvesOfTile(const Bits& bits) {
@@ -84,9 +92,7 @@ HWY_INLINE hn::Vec<DScales> HalvesOfTile(const Bits& bits) {
       static_cast<int16_t>(bits(4)), static_cast<int16_t>(bits(3)), static_cast<int16_t>(bits(2)),
       static_cast<int16_t>(bits(1)), static_cast<int16_t>(bits(0))))};
 #else
-  HWY_ALIGN float lanes[kTile];
-  for (size_t i = 0; i < kTile; ++i) lanes[i] = f16_bits_to_f32(bits(i));
-  return hn::Load(DScales(), lanes);
+  return FloatsOfTile([&](size_t i) { return f16_bits_to_f32(bits(i)); });
 #endif
 }
 
