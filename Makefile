@@ -18,10 +18,10 @@ build     = @echo "build      build/$(1) ($(JOBS) jobs)" && cmake --build --pres
 ctest     = @ctest --preset $(1) -j $(JOBS) --progress
 
 .DEFAULT_GOAL := help
-.PHONY: help run test dev clang asan fuzz tsan cuda wasm bench format lint clean
+.PHONY: help run test dev clang asan fuzz tsan cuda wasm aarch64 bench format lint clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 run:  ## install what is missing, build, show the machine and check that Wick computes (wick doctor)
 	$(install_deps) core test
@@ -79,11 +79,17 @@ cuda:  ## build with the CUDA backend; run every test
 	$(call build,cuda)
 	$(call ctest,cuda)
 
-wasm:  ## unfinished (f64 kernels do not compile yet): the library for WebAssembly, tested under Node.js
+wasm:  ## build the library for WebAssembly; run its tests under Node.js
 	$(install_deps) core test wasm
 	$(call configure,wasm)
 	$(call build,wasm)
 	$(call ctest,wasm)
+
+aarch64:  ## build the library for AArch64 with a cross compiler; run its tests under QEMU
+	$(install_deps) core test aarch64
+	$(call configure,aarch64)
+	$(call build,aarch64)
+	$(call ctest,aarch64)
 
 bench:  ## build the benchmarks and compare with OpenBLAS, oneDNN and the machine's limits
 	$(install_deps) core bench

@@ -21,7 +21,14 @@ add_library(wick_options INTERFACE)
 # No contraction: a*b+c means the same in every kernel; fused multiply-adds are written out where wanted.
 target_compile_options(wick_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers -ffp-contract=off)
 # SSSE3 machines without SSE4 are rare; leaving the target out shortens the build of every kernel file.
-target_compile_definitions(wick_options INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3 WICK_VERSION="${PROJECT_VERSION}")
+# Kernels keep vectors in arrays, which SVE's cannot be: on AArch64 there is NEON.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(disabled_targets "(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
+else()
+  set(disabled_targets HWY_SSSE3)
+endif()
+target_compile_definitions(wick_options INTERFACE HWY_DISABLED_TARGETS=${disabled_targets}
+                                                  WICK_VERSION="${PROJECT_VERSION}")
 if(WICK_WERROR)
   target_compile_options(wick_options INTERFACE -Werror)
 endif()
@@ -36,8 +43,8 @@ if(WICK_SANITIZE)
   endif()
 endif()
 
-if(EMSCRIPTEN)
-  include(WickWasm)
+if(CMAKE_CROSSCOMPILING)
+  include(WickCross)
   return()
 endif()
 

@@ -1,4 +1,3 @@
-#if !defined(__EMSCRIPTEN__)  // there is no simdjson package for WebAssembly: see json_parse_wasm.cpp
 #include <simdjson.h>
 
 #include <algorithm>
@@ -70,4 +69,3 @@ Json Json::parse(std::string_view text, std::string_view source) {
 }
 
 }  // namespace wick
-#endif

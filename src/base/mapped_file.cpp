@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "base/checked.h"
@@ -60,6 +61,10 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
     ::close(fd);
     if (S_ISDIR(info.st_mode)) fail(path, "read", EISDIR);
     throw Error(ErrorCode::kIo, cat(path, ": cannot read: not a regular file"));
+  }
+  if (std::cmp_greater(info.st_size, std::numeric_limits<size_t>::max())) {  // 4 GiB and more on WebAssembly
+    ::close(fd);
+    fail(path, "map", EFBIG);
   }
   const auto size = static_cast<size_t>(info.st_size);
   void* data = nullptr;

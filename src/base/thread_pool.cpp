@@ -64,9 +64,7 @@ void ThreadPool::resize(int threads) {
 }
 
 void ThreadPool::start(int threads) {
-#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
-  threads = 1;  // a WebAssembly build without threads: the caller does all the work
-#endif
+  if (!kHasThreads) threads = 1;  // the caller does all the work
   stopping_.store(false);
   workers_.reserve(threads - 1);
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });

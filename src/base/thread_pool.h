@@ -11,6 +11,13 @@
 
 namespace wick {
 
+// False in a WebAssembly build without threads: the pool's size is then always 1, and std::thread throws.
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+inline constexpr bool kHasThreads = false;
+#else
+inline constexpr bool kHasThreads = true;
+#endif
+
 // The process's one pool of compute threads. The calling thread takes part, so size() == 1 means no extra threads.
 // Idle workers spin for some tens of microseconds, so a loop of short kernels wakes them in well under a
 // microsecond, then sleep in the kernel.

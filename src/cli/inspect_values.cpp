@@ -51,10 +51,14 @@ std::string count_text(int64_t count) {
 }
 
 std::string grouped_digits(int64_t count) {
-  std::string digits = fmt::format("{}", count);
-  const size_t first = digits[0] == '-' ? 1 : 0;
-  for (size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
-  return digits;
+  const std::string digits = fmt::format("{}", count);
+  std::string out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const bool between = i > 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0;
+    if (between) out += ',';
+    out += digits[i];
+  }
+  return out;
 }
 
 std::string type_text(const MetaValue& value) {

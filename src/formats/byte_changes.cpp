@@ -97,6 +97,16 @@ Tensor half_of(const Tensor& x, int64_t index, std::string_view name) {
   return narrow_rows(x, 1, index * x.dim(1) / 2, x.dim(1) / 2);
 }
 
+// Per head, the rows of keys come before those of values; multiplying by keys the other way round wants them
+// transposed.
+Tensor latent(const Tensor& x, bool keys, const HeadCounts& counts, std::string_view name) {
+  check_rank(name, x, 2);
+  const int64_t dim = head_rows(name, x, counts.heads, 1), key = counts.latent_key_dim;
+  if (key <= 0 || key >= dim) throw contradiction(name, x, cat("more than ", key, " rows per head"));
+  const Tensor heads = reshaped(x, {counts.heads, dim, x.dim(1)});
+  return keys ? transposed(narrow_rows(heads, 1, 0, key), name) : narrow_rows(heads, 1, key, dim - key);
+}
+
 float negative_exp(float value) { return -std::exp(value); }
 float log_of_negative(float value) { return std::log(-value); }
 
@@ -153,6 +163,8 @@ Tensor to_gguf(const Tensor& hf, ByteChange change, const HeadCounts& counts, st
       return every_second(transposed(hf, name), 1, change == kOddOfTransposed ? 1 : 0, name);
     case kEven:
     case kOdd: check_rank(name, hf, 2); return every_second(hf, 1, change == kOdd ? 1 : 0, name);
+    case kLatentKeys: return latent(hf, true, counts, name);
+    case kLatentValues: return latent(hf, false, counts, name);
   }
   return hf;
 }

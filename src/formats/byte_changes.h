@@ -8,7 +8,8 @@ namespace wick {
 // The counts that a change of layout depends on.
 struct HeadCounts {
   int64_t heads = 0, kv_heads = 0;
-  int64_t state_groups = 1;  // of Mamba 2
+  int64_t state_groups = 1;    // of Mamba 2
+  int64_t latent_key_dim = 0;  // per head, without the rotated part
 };
 
 // A tensor of a GGUF file as Hugging Face lays it out, and back. Only rows move, so packed dtypes stay exact; changes

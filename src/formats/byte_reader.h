@@ -56,7 +56,7 @@ class ByteReader {
       throw bad(cat("claims a text of ", length, " bytes at byte ", at_, " but the file has ", bytes_.size()));
     }
     at_ += length;
-    return {reinterpret_cast<const char*>(bytes_.data()) + start, length};
+    return {reinterpret_cast<const char*>(bytes_.data()) + start, static_cast<size_t>(length)};
   }
 
  private:

@@ -67,6 +67,12 @@ Shape gguf_shape(const Shape& hf, ByteChange change, const HeadCounts& counts, s
     case kColumn:
     case kNegativeExpColumn: return {hf.numel(), 1};
     case kGroupedRow: return {counts.state_groups, hf.numel() / std::max<int64_t>(1, counts.state_groups)};
+    case kLatentKeys:
+    case kLatentValues: {
+      const int64_t dim = hf[0] / std::max<int64_t>(1, counts.heads), key = counts.latent_key_dim;
+      if (key >= dim) throw Error(ErrorCode::kBadFile, cat("'", name, "' is ", hf, " for ", counts.heads, " heads"));
+      return change == kLatentKeys ? Shape{counts.heads, hf[1], key} : Shape{counts.heads, dim - key, hf[1]};
+    }
     case kFirstHalf:
     case kSecondHalf:
     case kEven:
@@ -92,7 +98,7 @@ Tensor load_sources(const WeightSource& source, const Sources& sources, std::str
   }
   if (!sources.stacked) return compact(parts.front());
   if (source.experts() > 0 && static_cast<int64_t>(parts.size()) != source.experts() &&
-      gguf_name.find("_exps") != gguf_name.npos) {
+      gguf_name.find("_exps") != std::string_view::npos) {
     throw Error(ErrorCode::kBadFile,
                 cat("'", gguf_name, "' has ", parts.size(), " experts, expected ", source.experts()));
   }
@@ -100,6 +106,17 @@ Tensor load_sources(const WeightSource& source, const Sources& sources, std::str
 }
 
 }  // namespace
+
+DType gguf_dtype(DType dtype) {
+  constexpr std::pair<DType, DType> kNearest[] = {
+      {DType::kGroup4, DType::kQ4_1}, {DType::kGroup8, DType::kQ8_0}, {DType::kI8Channel, DType::kQ8_0},
+      {DType::kF8E4M3, DType::kF16},  {DType::kF8E5M2, DType::kF16},  {DType::kF64, DType::kF32},
+  };
+  for (const auto& [own, nearest] : kNearest) {
+    if (own == dtype) return nearest;
+  }
+  return dtype;
+}
 
 std::vector<GgufTensor> gguf_tensors(const WeightSource& source) {
   std::vector<GgufTensor> tensors;

@@ -21,4 +21,8 @@ struct GgufTensor {
 // Throws Error(kUnsupported) naming the tensor that has no place in GGUF.
 std::vector<GgufTensor> gguf_tensors(const WeightSource& source);
 
+// The dtype itself where GGUF has it, else the nearest one that it has: GPTQ and AWQ in 4 bits become q4_1, eight bits
+// of any kind q8_0, f8 f16, f64 f32.
+DType gguf_dtype(DType dtype);
+
 }  // namespace wick

@@ -70,7 +70,7 @@ class Writer {
   std::string key(std::string_view suffix) const { return cat(name_, ".", suffix); }
   int64_t integer(std::string_view hf, std::string_view older, int64_t fallback) const {
     const Json* member = spelled(config_, hf, older);
-    return member ? member->as_int() : fallback;
+    return member ? member->to<uint32_t>() : fallback;
   }
   void set_u32(std::string_view suffix, const Json& value) { out_.set_u32(key(suffix), value.to<uint32_t>()); }
   void set_u32(std::string_view suffix, int64_t value) { out_.set_u32(key(suffix), static_cast<uint32_t>(value)); }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "formats/empty_pages.h"
 #include "formats/loaded_weight.h"
 #include "quant/group4.h"
 #include "quant/group8.h"
@@ -43,7 +44,7 @@ template <typename Block, typename Code, typename Zero>
 LoadedWeight build_groups(DType dtype, int64_t in, int64_t out, const InputGroups& inputs,
                           const std::vector<uint16_t>& scales, const Code& code, const Zero& zero) {
   constexpr int64_t kOutputs = 16;  // whose words share a cache line
-  LoadedWeight loaded{empty({out, in}, dtype), {}};
+  LoadedWeight loaded{empty_pages({out, in}, dtype), {}};
   const int64_t blocks = in / kGroupBlock;
   parallel_for(out, kOutputs, [&](int64_t begin, int64_t end) {
     uint8_t codes[kOutputs][kGroupBlock];

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
-#include "tensor/create.h"
+#include "formats/empty_pages.h"
 
 namespace wick {
 namespace {
@@ -29,7 +29,7 @@ Tensor compact(const Tensor& x) {
     throw Error(ErrorCode::kUnsupported, cat("a transposed ", x.dtype(), " ", x.shape(),
                                              " cannot be copied: its blocks lie along another dimension"));
   }
-  Tensor out = empty(x.shape(), x.dtype());
+  Tensor out = empty_pages(x.shape(), x.dtype());
   const int64_t block = block_weights(x.dtype()), unit = block_bytes(x.dtype());
   const int64_t columns = x.dim(last), rows = columns == 0 ? 0 : x.numel() / columns;
   const int64_t row_bytes = bytes_of(x.dtype(), columns), step = x.strides()[last] * unit;
@@ -55,7 +55,7 @@ Tensor compact(const Tensor& x) {
 
 Tensor gather_rows(const Tensor& x, int64_t rows, FunctionRef<int64_t(int64_t)> source) {
   const Tensor whole = compact(x);
-  Tensor out = empty(x.shape().with(0, rows), x.dtype());
+  Tensor out = empty_pages(x.shape().with(0, rows), x.dtype());
   const int64_t row_bytes = row_bytes_of(whole);
   parallel_for(rows, rows_per_piece(row_bytes), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
@@ -80,7 +80,7 @@ Tensor join_rows(std::span<const Tensor> parts, int dim) {
     }
     joined += part.dim(dim);
   }
-  Tensor out = empty(first.shape().with(dim, joined), first.dtype());
+  Tensor out = empty_pages(first.shape().with(dim, joined), first.dtype());
   const int64_t outer = dim == 0 ? 1 : first.dim(0);
   const int64_t out_bytes = outer == 0 ? 0 : bytes_of(out.dtype(), out.numel()) / outer;
   int64_t place = 0;

@@ -152,9 +152,11 @@ constexpr NameRule kDeepseek2Rules[] = {
     {"attn_q_b.*", "self_attn.q_b_proj.*"},
     {"attn_kv_a_mqa.*", "self_attn.kv_a_proj_with_mqa.*"},
     {"attn_kv_a_norm.*", "self_attn.kv_a_layernorm.*"},
-    {"attn_kv_b.*", "self_attn.kv_b_proj.*"},
-    {"attn_k_b.*", "self_attn.k_b_proj.*"},
-    {"attn_v_b.*", "self_attn.v_b_proj.*"},
+    {"attn_k_b.weight", "self_attn.kv_b_proj.weight", kLatentKeys},
+    {"attn_v_b.weight", "self_attn.kv_b_proj.weight", kLatentValues},
+    {"attn_kv_b.weight", "self_attn.kv_b_proj.weight"},  // files from before 2025-04
+    {"attn_k_b.weight", "self_attn.k_b_proj.weight"},    // Wick's names of the two
+    {"attn_v_b.weight", "self_attn.v_b_proj.weight"},
 };
 constexpr NameGroup kDeepseek2{kBlk, kModelLayer, kDeepseek2Rules};
 

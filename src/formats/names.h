@@ -24,13 +24,15 @@ enum class ByteChange : uint8_t {
   kColumn,             // HF [n], GGUF [n, 1]
   kNegativeExpColumn,  // both (A_log of Mamba 2)
   kGroupedRow,         // HF [n], GGUF [groups, n / groups]
-  // One HF tensor holds gate and up of all experts; GGUF has the two apart.
+  // One HF tensor holds what GGUF keeps in two: gate and up of all experts, or keys and values of latent attention.
   kFirstHalf,         // HF [experts, 2 * n, k], GGUF rows [0, n)
   kSecondHalf,        // rows [n, 2 * n)
   kEvenOfTransposed,  // HF [experts, k, 2 * n], GGUF [experts, n, k] from the even columns
   kOddOfTransposed,
   kEven,  // HF [experts, 2 * n], GGUF [experts, n] from the even columns
   kOdd,
+  kLatentKeys,    // HF [heads * (key + value), rank], GGUF [heads, rank, key]
+  kLatentValues,  // GGUF [heads, value, rank]
 };
 
 // A name found in the table. HF numbers experts one by one (experts.3.gate_proj) where GGUF stacks them into one tensor

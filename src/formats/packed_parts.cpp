@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "formats/empty_pages.h"
 #include "formats/layout_copy.h"
 #include "quant/i8_channel.h"
 #include "quant/mxfp4.h"
-#include "tensor/create.h"
 
 namespace wick {
 namespace {
@@ -38,7 +38,7 @@ Tensor assemble_i8_channel(const Tensor& weight, const Tensor& scale, std::strin
                                          ", expected one float for each of ", out, " rows"));
   }
   const int8_t* from = weight.data<int8_t>();
-  Tensor packed = empty(weight.shape(), DType::kI8Channel);
+  Tensor packed = empty_pages(weight.shape(), DType::kI8Channel);
   parallel_for(out, 16, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       BlockI8Channel block;
@@ -62,7 +62,7 @@ Tensor assemble_mxfp4(const Tensor& blocks, const Tensor& scales, std::string_vi
                     " ", scales.shape(), ", expected u8 [..., n, 16] and [..., n]"));
   }
   const Shape rows = scales.shape();
-  Tensor packed = empty(rows.with(rows.rank() - 1, rows.back() * 32), DType::kMXFP4);
+  Tensor packed = empty_pages(rows.with(rows.rank() - 1, rows.back() * 32), DType::kMXFP4);
   const Tensor codes = compact(blocks), exponents = compact(scales);
   const auto* from = codes.data<uint8_t>();
   const auto* exponent = exponents.data<uint8_t>();

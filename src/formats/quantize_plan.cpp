@@ -137,7 +137,7 @@ DType mixed(const NamedPlan& plan, TensorRole role, int64_t i, int64_t n, const 
   if (facts.experts == 8) {
     if (role == kValue || role == kKey) type = kQ8_0;
     const bool small = plan.base == kQ2_K || plan.base == kQ3_K || plan.base == kQ4_K || plan.mix == Mix::kIQ4;
-    if (role == kAttentionOutput && small && plan.mix != Mix::kQ3KL) type = kQ5_K;
+    if (role == kAttentionOutput) type = small && plan.mix != Mix::kQ3KL ? kQ5_K : plan.base;
   }
   // An importance matrix can mislead the smallest types in the first layers on the way down.
   if (role == kDown && facts.has_importance && i < n / 8 && plan.mix == Mix::kPlain) {

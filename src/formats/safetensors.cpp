@@ -136,7 +136,7 @@ std::string_view header_text(const MappedFile& file) {
   if (length > static_cast<uint64_t>(kMaxSafetensorsHeader)) {
     throw bad_file(file.path(), cat("the header claims ", length, " bytes, the format allows ", kMaxSafetensorsHeader));
   }
-  return {reinterpret_cast<const char*>(bytes.data()) + sizeof(length), length};
+  return {reinterpret_cast<const char*>(bytes.data()) + sizeof(length), static_cast<size_t>(length)};
 }
 
 // Tensors must cover the data section exactly: no gap, no overlap, nothing past the end.

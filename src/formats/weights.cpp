@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "formats/architectures.h"
 #include "formats/awq.h"
+#include "formats/convert_weight.h"
 #include "formats/fused_weights.h"
 #include "formats/gguf_config.h"
 #include "formats/gptq.h"
@@ -15,11 +16,14 @@ namespace wick {
 namespace {
 
 constexpr std::string_view kWeight = ".weight";
+constexpr int64_t kMostHeads = 1 << 20;  // of heads, groups and experts: sums and products of counts stay small
 
 int64_t first_of(const Json& config, std::initializer_list<std::string_view> names, int64_t fallback) {
   for (const std::string_view name : names) {
     const Json* member = config.is_object() ? config.find(name) : nullptr;
-    if (member && member->is_int()) return member->as_int();
+    if (!member || !member->is_int()) continue;
+    if (const int64_t count = member->as_int(); count >= 0 && count <= kMostHeads) return count;
+    throw Error(ErrorCode::kBadFile, cat(member->place(), " is ", member->as_int(), ", which is out of range"));
   }
   return fallback;
 }
@@ -37,6 +41,7 @@ Tensor common_order(const std::vector<LoadedWeight>& parts, std::string_view nam
 
 std::vector<Tensor> weights_of(const std::vector<LoadedWeight>& parts) {
   std::vector<Tensor> tensors;
+  tensors.reserve(parts.size());
   for (const LoadedWeight& part : parts) tensors.push_back(part.weight);
   return tensors;
 }
@@ -56,6 +61,7 @@ HeadCounts head_counts(const Json& config) {
   counts.heads = first_of(config, {"num_attention_heads", "n_head", "num_heads"}, 0);
   counts.kv_heads = first_of(config, {"num_key_value_heads", "num_kv_heads", "n_head_kv"}, counts.heads);
   counts.state_groups = first_of(config, {"n_groups"}, 1);
+  counts.latent_key_dim = first_of(config, {"qk_nope_head_dim"}, 0);
   const bool falcon = config.is_object() && config.get("model_type", "") == "falcon";
   if (falcon && !config.get("new_decoder_architecture", false)) {
     counts.kv_heads = config.get("multi_query", true) ? 1 : counts.heads;
@@ -82,9 +88,7 @@ void WeightSource::forget(std::string_view stored_name) const {
   if (const TensorEntry* entry = checkpoint_.find(stored_name)) checkpoint_.forget(*entry);
 }
 
-void WeightSource::forget_bytes(const Tensor& tensor) const {
-  const std::byte* begin = tensor.storage()->data();
-  const auto bytes = static_cast<int64_t>(tensor.storage()->bytes());
+void WeightSource::forget_bytes(const std::byte* begin, int64_t bytes) const {
   for (size_t i = 0; i < checkpoint_.files().size(); ++i) {
     const auto file = checkpoint_.files()[i]->bytes();
     if (begin < file.data() || begin >= file.data() + file.size()) continue;
@@ -113,6 +117,7 @@ WeightSource::Load WeightSource::resolve(std::string_view name) const {
   if (Load load = direct(name)) return load;
   if (Load load = from_fused(name)) return load;
   if (Load load = from_parts(name)) return load;
+  if (Load load = from_latent(name)) return load;
   return from_experts(name);
 }
 
@@ -127,7 +132,7 @@ WeightSource::Load WeightSource::as_stored(std::string_view name) const {
   const TensorEntry* entry = checkpoint_.find(name);
   if (!entry) return {};
   const std::string scale = cat(name, "_scale");
-  const bool scaled = checkpoint_.find(scale) || checkpoint_.find(cat(name, "_scale_inv"));
+  const bool scaled = name.ends_with(kWeight) && (checkpoint_.find(scale) || checkpoint_.find(cat(name, "_scale_inv")));
   if (!scaled) return [this, entry] { return LoadedWeight{checkpoint_.get(entry->name), {}}; };
   return [this, entry, scale]() -> LoadedWeight {
     if (entry->dtype != DType::kI8 || !checkpoint_.find(scale)) {
@@ -157,8 +162,10 @@ WeightSource::Load WeightSource::from_quantised(std::string_view name) const {
   if (!name.ends_with(kWeight)) return {};
   const std::string stem(name.substr(0, name.size() - kWeight.size()));
   if (checkpoint_.find(cat(stem, ".weight_packed"))) {
-    throw Error(ErrorCode::kUnsupported,
-                cat("'", stem, ".weight_packed': packed compressed-tensors are not supported"));
+    return [stem]() -> LoadedWeight {
+      throw Error(ErrorCode::kUnsupported,
+                  cat("'", stem, ".weight_packed': packed compressed-tensors are not supported"));
+    };
   }
   if (!checkpoint_.find(cat(stem, ".qweight"))) return {};
   return [this, stem]() -> LoadedWeight {
@@ -213,8 +220,13 @@ WeightSource::Load WeightSource::from_alias(std::string_view name) const {
       if (alias.expert) tensor = expert_slice(tensor, *alias.expert, alias.name);
       tensor = to_hf(tensor, alias.back, counts_, alias.name);
       // Halves of a stack are whole rows; every second column has to be collected.
-      const bool rows = alias.change == ByteChange::kFirstHalf || alias.change == ByteChange::kSecondHalf;
-      loaded.weight = is_part(alias.change) && !rows ? compact(tensor) : tensor;
+      const bool rows = alias.change == ByteChange::kFirstHalf || alias.change == ByteChange::kSecondHalf ||
+                        alias.change == ByteChange::kLatentKeys || alias.change == ByteChange::kLatentValues;
+      if (is_part(alias.change) && !rows) {
+        tensor = compact(tensor);
+        forget_bytes(loaded.weight);
+      }
+      loaded.weight = tensor;
       return loaded;
     };
   }
@@ -256,10 +268,36 @@ WeightSource::Load WeightSource::from_parts(std::string_view name) const {
     loads.push_back(std::move(load));
   }
   if (loads.empty()) return {};
-  return [loads, name = std::string(name)] {
+  return [this, loads, name = std::string(name)] {
     std::vector<LoadedWeight> parts;
+    parts.reserve(loads.size());
     for (const Load& load : loads) parts.push_back(load());
-    return LoadedWeight{join_rows(weights_of(parts), 0), common_order(parts, name)};
+    LoadedWeight joined{join_rows(weights_of(parts), 0), common_order(parts, name)};
+    for (const LoadedWeight& part : parts) forget_bytes(part.weight);
+    return joined;
+  };
+}
+
+// Keys and values of latent attention, which newer GGUF files keep apart, as the one matrix of Hugging Face.
+WeightSource::Load WeightSource::from_latent(std::string_view name) const {
+  constexpr std::string_view kBoth = ".kv_b_proj.weight";
+  if (!is_gguf() || !name.ends_with(kBoth)) return {};
+  const std::string stem(name.substr(0, name.size() - kBoth.size()));
+  const Load keys = direct(stem + ".k_b_proj.weight"), values = direct(stem + ".v_b_proj.weight");
+  if (!keys || !values) return {};
+  return [keys, values, stem] {
+    // Packed keys cannot be transposed without opening them; both parts then become f16.
+    Tensor key = keys().weight, value = values().weight;
+    if (key.rank() != 3 || value.rank() != 3 || key.dim(0) != value.dim(0) || key.dim(1) != value.dim(2)) {
+      throw Error(ErrorCode::kBadFile,
+                  cat("'", stem, "': keys ", key.shape(), " and values ", value.shape(), " do not belong together"));
+    }
+    const DType dtype = is_packed(key.dtype()) || key.dtype() != value.dtype() ? DType::kF16 : key.dtype();
+    key = convert_tensor(key, dtype);
+    const Tensor parts[] = {key.with_layout(key.layout().transpose(1, 2)), convert_tensor(value, dtype)};
+    const Tensor joined = join_rows(parts, 1);
+    const Shape flat{joined.dim(0) * joined.dim(1), joined.dim(2)};
+    return LoadedWeight{joined.with_layout(Layout::contiguous(flat)), {}};
   };
 }
 
@@ -279,7 +317,9 @@ WeightSource::Load WeightSource::from_experts(std::string_view name) const {
         throw Error(ErrorCode::kBadFile, cat("'", numbered, "' is missing; there should be ", experts_, " experts"));
       parts.push_back(load());
     }
-    return LoadedWeight{stack_parts(weights_of(parts)), common_order(parts, name)};
+    LoadedWeight stacked{stack_parts(weights_of(parts)), common_order(parts, name)};
+    for (const LoadedWeight& part : parts) forget_bytes(part.weight);
+    return stacked;
   };
 }
 

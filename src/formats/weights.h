@@ -40,8 +40,12 @@ class WeightSource {
   // The same, but a missing name is an Error(kInvalidArgument).
   LoadedWeight get(std::string_view hf_name) const;
 
-  // Lets the operating system drop the file's pages under a tensor that has been converted; they can be read again.
-  void forget_bytes(const Tensor& tensor) const;
+  // Lets the operating system drop pages of the files that have been converted or copied; they can be read again.
+  // Bytes that do not belong to the files are left alone.
+  void forget_bytes(const std::byte* begin, int64_t bytes) const;
+  void forget_bytes(const Tensor& tensor) const {
+    forget_bytes(tensor.storage()->data(), static_cast<int64_t>(tensor.storage()->bytes()));
+  }
 
   // The HF names of what the file holds, in file order: "x.weight" for a quantised x; stacks without numbers.
   std::vector<std::string> names() const;
@@ -57,6 +61,7 @@ class WeightSource {
   Load from_alias(std::string_view name) const;
   Load from_fused(std::string_view name) const;
   Load from_parts(std::string_view name) const;
+  Load from_latent(std::string_view name) const;
   Load from_experts(std::string_view name) const;
 
   bool is_gguf() const { return checkpoint_.kind() == Checkpoint::Kind::kGguf; }

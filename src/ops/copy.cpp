@@ -9,13 +9,10 @@ namespace wick {
 
 Tensor Tensor::clone() const {
   check_defined("clone", *this);
+  const bool packed = is_packed(dtype_);
+  const Tensor source = packed ? byte_view("clone", *this) : detach();
   Tensor out = empty_like(*this);
-  const auto kernel = find_kernel("clone", device(), &KernelTable::copy);
-  if (is_packed(dtype_)) {
-    kernel(byte_view("clone", *this), byte_view("clone", out));
-  } else {
-    kernel(*this, out);
-  }
+  find_kernel("clone", device(), &KernelTable::copy)(source, packed ? byte_view("clone", out) : out);
   if (tracks(*this)) {
     record(out, "clone", {*this}, [](const Tensor& grad) -> Grads { return {grad}; });
   }

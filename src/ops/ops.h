@@ -53,6 +53,7 @@
 #include "ops/pad.h"
 #include "ops/permute.h"
 #include "ops/pow.h"
+#include "ops/quantize.h"
 #include "ops/recip.h"
 #include "ops/relu.h"
 #include "ops/reshape.h"

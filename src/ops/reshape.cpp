@@ -15,7 +15,8 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
                 cat("reshape: ", x.shape(), " has ", x.numel(), " elements, ", shape, " has ", shape.numel()));
   }
   const auto layout = x.layout().reshape(shape);
-  Tensor out = view_blocks("reshape", layout ? x.detach() : x.detach().clone(), layout.value_or(Layout::contiguous(shape)));
+  Tensor out =
+      view_blocks("reshape", layout ? x.detach() : x.detach().clone(), layout.value_or(Layout::contiguous(shape)));
   if (tracks(x)) {
     record(out, "reshape", {x}, [from = x.shape()](const Tensor& grad) -> Grads { return {reshape(grad, from)}; });
   }

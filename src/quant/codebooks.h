@@ -22,4 +22,11 @@ inline constexpr uint8_t expand_signs(uint32_t seven) {
   return static_cast<uint8_t>(seven | (static_cast<uint32_t>(std::popcount(seven)) & 1u) << 7);
 }
 
+// expand_signs of every value.
+inline constexpr std::array<uint8_t, 128> kEightSigns = [] {
+  std::array<uint8_t, 128> signs{};
+  for (uint32_t i = 0; i < signs.size(); ++i) signs[i] = expand_signs(i);
+  return signs;
+}();
+
 }  // namespace wick

@@ -17,7 +17,7 @@ struct WholeBlock {
 // Eight magnitudes (none is 0), each byte negated where its sign bit is set.
 inline void write_signed_run(uint64_t magnitudes, uint8_t signs, int8_t* codes) {
   constexpr uint64_t kOnes = 0x0101010101010101, kLow = 0x7f7f7f7f7f7f7f7f;
-  const uint64_t picked = signs * kOnes & 0x8040201008040201;         // byte i is not 0 where sign i is set
+  const uint64_t picked = signs * kOnes & 0x8040201008040201;  // byte i is not 0 where sign i is set
   const uint64_t negative = (picked | ((picked & kLow) + kLow)) >> 7 & kOnes;
   const uint64_t values = (magnitudes ^ negative * 255) + negative;  // two's complement; never carries
   std::memcpy(codes, &values, sizeof(values));

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kMaxBytes = size_t{1} << (8 * sizeof(size_t) - 2);
 
-Error out_of_memory(size_t bytes, Device device) {
+Error out_of_memory(uint64_t bytes, Device device) {
   return {ErrorCode::kOutOfMemory, cat("out of memory: ", bytes, " bytes on ", device)};
 }
 
@@ -53,12 +53,12 @@ std::byte* allocate_host(size_t bytes) {
   return static_cast<std::byte*>(memory);
 }
 
-Ref<Storage> Storage::allocate(size_t bytes, Device device) {
+Ref<Storage> Storage::allocate(uint64_t bytes, Device device) {
+  if (bytes > kMaxBytes) throw out_of_memory(bytes, device);
   if (!device.is_host()) {
     auto* data = static_cast<std::byte*>(device_memory(device).allocate(device, bytes));
     return Ref<Storage>::adopt(new Storage(data, bytes, device, destroy_device));
   }
-  if (bytes > kMaxBytes) throw out_of_memory(bytes, device);
   if (Arena* arena = Arena::current()) return arena->allocate(bytes, device);
   std::byte* memory = allocate_host(sizeof(Storage) + bytes);
   return Ref<Storage>::adopt(new (memory) Storage(memory + sizeof(Storage), bytes, device, destroy_heap));

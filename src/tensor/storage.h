@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "base/ref.h"
@@ -15,7 +16,7 @@ inline constexpr size_t kStorageAlignment = 64;  // a cache line, and the widest
 class alignas(kStorageAlignment) Storage {
  public:
   // Uninitialised bytes, from the current ArenaScope if there is one. Throws Error(kOutOfMemory).
-  static Ref<Storage> allocate(size_t bytes, Device device);
+  static Ref<Storage> allocate(uint64_t bytes, Device device);
   // Bytes that somebody else owns, e.g. a mapped file; `owner` keeps them alive. Never written to.
   static Ref<Storage> borrow(const std::byte* data, size_t bytes, std::shared_ptr<const void> owner);
 

@@ -217,6 +217,7 @@ TEST(QuantConfig, ReadsWhatTheHubWrites) {
 
 TEST(PackedParts, Int8Channels) {
   std::vector<int8_t> codes;
+  codes.reserve(3 * 128);
   for (int i = 0; i < 3 * 128; ++i) codes.push_back(static_cast<int8_t>(i * 37 % 255 - 127));
   const Tensor weight = from_vector(codes, {3, 128}), scale = tensor({{0.5f}, {0.25f}, {3.f}});
   const Tensor packed = assemble_i8_channel(weight, scale, "w");
@@ -230,6 +231,7 @@ TEST(PackedParts, Int8Channels) {
 TEST(PackedParts, Mxfp4) {
   constexpr float kValues[16] = {0, .5, 1, 1.5, 2, 3, 4, 6, -0.f, -.5, -1, -1.5, -2, -3, -4, -6};
   std::vector<uint8_t> bytes;
+  bytes.reserve(2 * 3 * 2 * 16);
   for (int i = 0; i < 2 * 3 * 2 * 16; ++i) bytes.push_back(static_cast<uint8_t>(i * 29));
   const Tensor blocks = from_vector(bytes, {2, 3, 2, 16});
   const Tensor scales = full({2, 3, 2}, 128, DType::kU8);  // 2^1

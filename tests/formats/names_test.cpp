@@ -36,6 +36,7 @@ TEST(Names, KnownPairs) {
       {"olmo2", "model.layers.0.post_feedforward_layernorm.weight", "blk.0.post_ffw_norm.weight"},
       {"starcoder2", "model.layers.0.mlp.c_fc.weight", "blk.0.ffn_up.weight"},
       {"deepseek_v3", "model.layers.4.self_attn.kv_a_proj_with_mqa.weight", "blk.4.attn_kv_a_mqa.weight"},
+      {"deepseek_v3", "model.layers.4.self_attn.k_b_proj.weight", "blk.4.attn_k_b.weight"},
       {"deepseek_v3", "model.layers.4.mlp.gate.e_score_correction_bias", "blk.4.exp_probs_b.bias"},
       {"gpt_oss", "model.layers.4.self_attn.sinks", "blk.4.attn_sinks.weight"},
       {"lfm2", "model.layers.0.conv.conv.weight", "blk.0.shortconv.conv.weight"},

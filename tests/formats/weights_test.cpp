@@ -25,6 +25,11 @@ bool is_mapped(const WeightSource& source, const Tensor& tensor) {
   return tensor.raw() >= file.data() && tensor.raw() < file.data() + file.size();
 }
 
+// The same bits; `count` floats from each.
+bool same_bytes(const float* a, const float* b, size_t count) {
+  return std::memcmp(static_cast<const void*>(a), static_cast<const void*>(b), count * sizeof(float)) == 0;
+}
+
 void expect_same(const Tensor& actual, const Tensor& expected, const std::string& name) {
   if (!is_float(expected.dtype())) return expect_identical(actual, expected, name);
   // Norms and A_log change by a rounding when they go there and back.
@@ -155,7 +160,22 @@ TEST_F(TinyWeights, QkvApartFromEveryFusedForm) {
   const WeightSource falcon = hf("falcon-new");
   const Tensor fused = falcon.get("transformer.h.0.self_attention.query_key_value.weight").weight;
   const Tensor key = falcon.get("transformer.h.0.self_attention.k_proj.weight").weight;
-  EXPECT_EQ(std::memcmp(key.data<float>() + (16 + 5) * 64, fused.data<float>() + ((4 + 2) * 16 + 5) * 64, 256), 0);
+  EXPECT_TRUE(same_bytes(key.data<float>() + (16 + 5) * 64, fused.data<float>() + ((4 + 2) * 16 + 5) * 64, 64));
+}
+
+TEST_F(TinyWeights, LatentKeysAndValues) {
+  const WeightSource original = hf("deepseek_v3"), file = gguf("deepseek_v3");
+  const std::string layer = "model.layers.1.self_attn.";
+  const Tensor both = original.get(layer + "kv_b_proj.weight").weight;  // four heads of 12 key and 10 value rows
+  for (const WeightSource& source : {original, file}) {
+    const Tensor keys = compact(source.get(layer + "k_b_proj.weight").weight);
+    const Tensor values = compact(source.get(layer + "v_b_proj.weight").weight);
+    ASSERT_EQ(keys.shape(), Shape({4, 32, 12}));
+    ASSERT_EQ(values.shape(), Shape({4, 10, 32}));
+    EXPECT_EQ(keys.data<float>()[(2 * 32 + 7) * 12 + 5], both.data<float>()[(2 * 22 + 5) * 32 + 7]);
+    EXPECT_EQ(values.data<float>()[(3 * 10 + 9) * 32 + 6], both.data<float>()[(3 * 22 + 12 + 9) * 32 + 6]);
+  }
+  expect_identical(file.get(layer + "kv_b_proj.weight").weight, both, "both");
 }
 
 TEST_F(TinyWeights, FusedFromParts) {
@@ -164,7 +184,7 @@ TEST_F(TinyWeights, FusedFromParts) {
     const Tensor fused = source.get(layer + "self_attn.qkv_proj.weight").weight;
     ASSERT_EQ(fused.shape(), Shape({128, 64}));
     const Tensor key = source.get(layer + "self_attn.k_proj.weight").weight;
-    EXPECT_EQ(std::memcmp(fused.data<float>() + 64 * 64, key.data<float>(), 32 * 64 * 4), 0);
+    EXPECT_TRUE(same_bytes(fused.data<float>() + 64 * 64, key.data<float>(), 32 * 64));
     EXPECT_EQ(source.get(layer + "mlp.gate_up_proj.weight").weight.shape(), Shape({192, 64}));
   }
 }
@@ -174,7 +194,7 @@ TEST_F(TinyWeights, HalvesOfPhi3) {
     const Tensor whole = source.get("model.layers.0.mlp.gate_up_proj.weight").weight;
     const Tensor up = source.get("model.layers.0.mlp.up_proj.weight").weight;
     ASSERT_EQ(up.shape(), Shape({96, 64}));
-    EXPECT_EQ(std::memcmp(up.data<float>(), whole.data<float>() + 96 * 64, 96 * 64 * 4), 0);
+    EXPECT_TRUE(same_bytes(up.data<float>(), whole.data<float>() + 96 * 64, 96 * 64));
   }
 }
 

@@ -130,6 +130,19 @@ std::vector<TinyModel> make_models() {
                    attention() + kMlp +
                        Tensors{{"self_attn.q_layernorm.norms.0.weight", {16}},
                                {"self_attn.q_layernorm.norms.1.weight", {16}}})});
+  models.push_back({"deepseek_v3", R"({"model_type": "deepseek_v3", "hidden_size": 64, "intermediate_size": 96,
+                      "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 40,
+                      "max_position_embeddings": 128, "rope_theta": 10000.0, "rms_norm_eps": 1e-6, "kv_lora_rank": 32,
+                      "q_lora_rank": null, "qk_nope_head_dim": 12, "qk_rope_head_dim": 8, "v_head_dim": 10,
+                      "first_k_dense_replace": 2, "n_routed_experts": 3, "num_experts_per_tok": 2,
+                      "moe_intermediate_size": 96, "scoring_func": "sigmoid"})",
+                    with_layers(kTop, kModel,
+                                kMlp + Tensors{{"self_attn.q_proj.weight", {80, 64}},
+                                               {"self_attn.kv_a_proj_with_mqa.weight", {40, 64}},
+                                               {"self_attn.kv_a_layernorm.weight", {32}},
+                                               {"self_attn.kv_b_proj.weight", {88, 32}},
+                                               {"self_attn.o_proj.weight", {64, 40}},
+                                               {"input_layernorm.weight", {64}}})});
   models.push_back({"gpt2", R"({"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 32,
                       "layer_norm_epsilon": 1e-5, "vocab_size": 40, "n_inner": null, "tie_word_embeddings": true})",
                     with_layers({{"transformer.wte.weight", {40, 64}},
@@ -227,6 +240,7 @@ void write_checkpoint(const std::filesystem::path& folder, const std::string& co
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "config.json") << config;
   std::vector<TensorSpec> specs;
+  specs.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) specs.push_back({name, tensor.dtype(), tensor.shape()});
   SafetensorsWriter writer(folder / "model.safetensors", specs);
   for (const auto& [name, tensor] : tensors) writer.write(name, tensor);
@@ -243,6 +257,7 @@ void write_gguf(const std::filesystem::path& folder, const std::filesystem::path
   const WeightSource source(Checkpoint::open(folder));
   const auto tensors = gguf_tensors(source);
   std::vector<TensorSpec> specs;
+  specs.reserve(tensors.size());
   for (const GgufTensor& tensor : tensors) specs.push_back({tensor.name, tensor.dtype, tensor.shape});
   GgufWriter writer(path, gguf_from_config(source.config()), specs);
   for (const GgufTensor& tensor : tensors) writer.write(tensor.name, tensor.load());

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/thread_pool.h"
 #include "support/devices.h"
 #include "support/errors.h"
 #include "tensor/create.h"
@@ -94,6 +95,7 @@ TEST(Arena, ScopesNestAndPause) {
 }
 
 TEST(Arena, ThreadsHaveScopesOfTheirOwn) {
+  if (!kHasThreads) GTEST_SKIP() << "this build has no threads";
   Arena arena(1 << 14);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

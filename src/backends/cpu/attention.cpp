@@ -17,7 +17,7 @@ void attention_f64_row(const AttentionPlan& plan, int64_t batch, int64_t kv_head
   const double* q = plan.at<double>(plan.q, batch, head, query);
   double* out =
       plan.out.mutable_data<double>() + ((batch * plan.q.dim(1) + head) * plan.queries + query) * plan.value_dim;
-  double* weights = scratch<double, struct AttentionRow>(static_cast<size_t>(std::max<int64_t>(1, visible)));
+  double* weights = scratch<double, struct AttentionRow>(std::max<int64_t>(1, visible));
   double most = -std::numeric_limits<double>::infinity(), total = 0;
   for (int64_t j = 0; j < visible; ++j) {
     const double* k = plan.at<double>(plan.k, batch, kv_head, j);

@@ -29,7 +29,7 @@ struct AttentionScratch {
                              kBlockKeys * plan.dim, kBlockKeys * out_stride};
     int64_t total_size = 0;
     for (const int64_t size : sizes) total_size += RoundUp(size, 16);
-    float* next = cpu::scratch<float, struct AttentionBlock>(static_cast<size_t>(total_size));
+    float* next = cpu::scratch<float, struct AttentionBlock>(total_size);
     int i = 0;
     for (float** part : {&query, &out, &most, &total, &keys, &values}) {
       *part = next;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "backends/cpu/float64-inl.h"
 #include "hwy/highway.h"
 #include "tensor/half.h"
 

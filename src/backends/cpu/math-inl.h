@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cpu/float64-inl.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 

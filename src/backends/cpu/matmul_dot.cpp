@@ -242,8 +242,7 @@ struct DotKernel {
     }
     const T* b = reinterpret_cast<const T*>(task.b);
     const int64_t groups = (task.column_count + kDotColumns - 1) / kDotColumns;
-    Acc* const packed =
-        cpu::scratch<Acc, struct MatmulColumns>(static_cast<size_t>(groups * kDotColumns * packed_length(kSumBlock)));
+    Acc* const packed = cpu::scratch<Acc, struct MatmulColumns>(groups * kDotColumns * packed_length(kSumBlock));
     const Acc* rows = task.rows;
     for (int64_t k = 0; k < plan.k; k += kSumBlock) {
       const int64_t length = std::min(kSumBlock, plan.k - k), group_size = kDotColumns * packed_length(length);

@@ -43,7 +43,7 @@ void DriveMatmul(const MatmulPlan& plan) {
   const int64_t chunk = Kernel::chunk_columns(plan, std::min(units, at_once));
   const int64_t chunks = (plan.n + chunk - 1) / chunk;
   const bool direct = plan.out_type == dtype_of<Acc>();
-  Acc* const packed = cpu::scratch<Acc, struct MatmulRows>(static_cast<size_t>(unit_size * at_once));
+  Acc* const packed = cpu::scratch<Acc, struct MatmulRows>(unit_size * at_once);
   for (int64_t first = 0; first < units; first += at_once) {
     const int64_t count = std::min(at_once, units - first);
     parallel_for(count, 1, [&](int64_t begin, int64_t end) HWY_ATTR {
@@ -69,7 +69,7 @@ void DriveMatmul(const MatmulPlan& plan) {
           continue;
         }
         task.out_stride = task.column_count;
-        task.out = cpu::scratch<Acc, struct MatmulOutput>(static_cast<size_t>(task.row_count * task.column_count));
+        task.out = cpu::scratch<Acc, struct MatmulOutput>(task.row_count * task.column_count);
         Kernel::run(plan, task);
         if constexpr (std::is_same_v<Acc, float>) {
           const auto store = [&](auto* out) HWY_ATTR {

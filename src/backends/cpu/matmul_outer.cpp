@@ -130,7 +130,7 @@ struct OuterKernel {
   static void stream(const MatmulPlan& plan, const MatmulTask<Acc>& task) {
     const T* b = reinterpret_cast<const T*>(task.b) + task.column;
     const int64_t padded = RoundUp(task.column_count, kLanes), rows = task.row_count;
-    Acc* const sums = cpu::scratch<Acc, struct MatmulPartial>(static_cast<size_t>(rows * padded));
+    Acc* const sums = cpu::scratch<Acc, struct MatmulPartial>(rows * padded);
     for (int64_t k = 0; k < plan.k; k += kSumBlock) {
       const int64_t end = std::min(k + kSumBlock, plan.k);
       std::fill_n(sums, rows * padded, Acc{0});
@@ -156,7 +156,7 @@ struct OuterKernel {
     }
     const T* b = reinterpret_cast<const T*>(task.b) + task.column;
     const int64_t padded = RoundUp(task.column_count, kLanes);
-    Acc* const packed = cpu::scratch<Acc, struct MatmulColumns>(static_cast<size_t>(padded * kSumBlock));
+    Acc* const packed = cpu::scratch<Acc, struct MatmulColumns>(padded * kSumBlock);
     const cpu::EvenSplit panels = cpu::split_evenly(task.row_count, kOuterRows);
     const Acc* rows = task.rows;
     for (int64_t k = 0; k < plan.k; k += kSumBlock) {

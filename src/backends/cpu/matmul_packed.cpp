@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kManyRows = 8;
 
 PackedKernels kernels_of(DType dtype) {
-  for (const auto find : {packed_kernels32, packed_kernels256, packed_kernels_whole}) {
+  for (const auto find : {packed_kernels32, packed_kernels256, packed_kernels_codebook}) {
     if (const PackedKernels kernels = find(dtype); kernels.block != 0) return kernels;
   }
   return {};
@@ -40,8 +40,8 @@ void matmul_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
   // Every block begins at an even address in the files there are; one that does not is copied by the decoder.
   const bool aligned = reinterpret_cast<uintptr_t>(w.raw()) % 2 == 0;
   if (kernels.block == 0 || k == 0 || !aligned) return matmul_decoded(x, w, out);
-  const PackedJob job{pack_activations(x, kernels.block), w.raw(), n, bytes_of(w.dtype(), w.strides()[0]), out.raw(),
-                      out.dtype()};
+  const PackedJob job{pack_activations(x, kernels.block),  w.raw(),   n,
+                      bytes_of(w.dtype(), w.strides()[0]), out.raw(), out.dtype()};
   const auto body = rows < kManyRows ? kernels.few : kernels.many;
   // Pieces large enough to hide their start, small enough to share out evenly.
   const int64_t row_bytes = bytes_of(w.dtype(), k);

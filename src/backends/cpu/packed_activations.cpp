@@ -89,7 +89,7 @@ PackedActivations pack_activations(const Tensor& x, int block) {
   auto* scale = scratch<float, Scales>(rows * (k / block));
   auto* sums = scratch<int16_t, Sums>(rows * (k / run));
   const int64_t row_bytes = k * size_of(x.dtype());
-  const auto pack = &HWY_DYNAMIC_DISPATCH(PackRow);
+  const auto pack = HWY_DYNAMIC_DISPATCH(PackRow);
   parallel_for(rows, std::max<int64_t>(1, 16384 / k), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       pack(x.dtype(), x.raw() + row * row_bytes, k, block, q + row * k, scale + row * (k / block),

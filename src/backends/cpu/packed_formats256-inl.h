@@ -30,7 +30,8 @@ inline constexpr int PlaceOfGroup(int group) { return group % 2 * 8 + group / 2;
 // A format says how weight i of a block follows from its byte b, an unsigned number of kBits bits, and its scales:
 //   kMins:  scale * scales[group] * b - min_scale * mins[group]
 //   else    scale * scales[group] * (b - kOffset)
-// kGroup is 16 or 32. State holds what Scales finds out of a block; Values<chunk> gives the bytes of weights 32 chunk onwards.
+// kGroup is 16 or 32. State holds what Scales finds out of a block; Values<chunk> gives the bytes of weights 32 chunk
+// onwards.
 
 // One f32 per row of a tile: the scale of block `block`, stored as f16.
 template <class Block>
@@ -43,20 +44,21 @@ struct HalfBlockScale {
 
 using DGroups = hn::CappedTag<int16_t, 8>;
 
-template <class V>
-HWY_INLINE void SetScales(hn::Vec<DPairs>* HWY_RESTRICT to, V even, V odd) {
-  if constexpr (hn::MaxLanes(DPairs()) > hn::MaxLanes(hn::DFromV<V>())) {
-    to[0] = hn::Combine(DPairs(), odd, even);
-  } else {
-    to[0] = even;
-    to[kParts - 1] = odd;
-  }
+HWY_INLINE void SetScales(hn::Vec<DPairs>* HWY_RESTRICT to, hn::Vec<DGroups> even, hn::Vec<DGroups> odd) {
+  for (size_t p = 0; p < kParts; ++p) to[p] = PickPart(even, odd, p);
 }
 
 // Eight bytes as 16-bit numbers.
 HWY_INLINE hn::Vec<DGroups> WidenEight(uint64_t bytes) {
   const hn::Rebind<uint8_t, DGroups> d8;
   return hn::PromoteTo(DGroups(), hn::BitCast(d8, hn::Set(hn::Repartition<uint64_t, decltype(d8)>(), bytes)));
+}
+
+// Nibble g in byte g.
+HWY_INLINE uint64_t SpreadNibbles(uint64_t nibbles) {
+  nibbles = (nibbles | nibbles << 16) & 0x0000ffff0000ffff;
+  nibbles = (nibbles | nibbles << 8) & 0x00ff00ff00ff00ff;
+  return (nibbles | nibbles << 4) & 0x0f0f0f0f0f0f0f0f;
 }
 
 // The scales and mins of Q4_K and Q5_K: the layout in quant/group_scales.h, four bytes at a time.
@@ -131,8 +133,7 @@ struct Q3_KRows : HalfBlockScale<BlockQ3_K> {
     const hn::Repartition<uint64_t, DGroups> d64;
     const auto both = hn::BitCast(d16, hn::InterleaveLower(d64, hn::Set(d64, low), hn::Set(d64, high)));
     const auto middle = hn::Set(d16, 32);
-    SetScales(to.scales, hn::Sub(hn::And(both, hn::Set(d16, 0xff)), middle),
-              hn::Sub(hn::ShiftRight<8>(both), middle));
+    SetScales(to.scales, hn::Sub(hn::And(both, hn::Set(d16, 0xff)), middle), hn::Sub(hn::ShiftRight<8>(both), middle));
   }
   template <int kChunk>
   static HWY_INLINE hn::Vec<DBytes> Values(const Block& block, const BlockScales&, size_t part) {
@@ -165,14 +166,11 @@ struct Iq4XsRows : HalfBlockScale<BlockIQ4_XS> {
   static HWY_INLINE void Scales(const Block& block, BlockScales& to) {
     uint32_t nibbles;
     std::memcpy(&nibbles, block.scales_low, 4);
-    uint64_t low = nibbles, high = block.scales_high;  // spread so that field g stands in byte g
-    low = (low | low << 16) & 0x0000ffff0000ffff;
-    low = (low | low << 8) & 0x00ff00ff00ff00ff;
-    low = (low | low << 4) & 0x0f0f0f0f0f0f0f0f;
+    uint64_t high = block.scales_high;  // spread so that pair g stands in byte g
     high = (high | high << 24) & 0x000000ff000000ff;
     high = (high | high << 12) & 0x000f000f000f000f;
     high = (high | high << 6) & 0x0303030303030303;
-    const auto scales = hn::Sub(WidenEight(low | high << 4), hn::Set(DGroups(), 32));
+    const auto scales = hn::Sub(WidenEight(SpreadNibbles(nibbles) | high << 4), hn::Set(DGroups(), 32));
     SetScales(to.scales, scales, scales);
   }
   template <int kChunk>

@@ -20,8 +20,7 @@ namespace wick::HWY_NAMESPACE {
 
 // The 16-bit factors of one part of a chunk.
 HWY_INLINE hn::Vec<DPairs> ChunkScale(const hn::Vec<DPairs>* HWY_RESTRICT scales, int chunk, size_t part) {
-  return hn::TableLookupBytes(scales[part],
-                              hn::Set(DPairs(), static_cast<int16_t>(2 * chunk | (2 * chunk + 1) << 8)));
+  return hn::TableLookupBytes(scales[part], hn::Set(DPairs(), static_cast<int16_t>(2 * chunk | (2 * chunk + 1) << 8)));
 }
 
 // The lanes add up to the sum of factors[g] * x_sums[g] over the 16 groups.
@@ -100,8 +99,8 @@ void FewTile256(const PackedJob& job, int64_t first_row, int64_t column, int64_t
     for (int r = 0; r < kRows; ++r) {
       auto min_sum = hn::Zero(di);
       if constexpr (Format::kMins) min_sum = SumEach(di, mins[r]);
-      acc[r] = AddBlock256<Format>(df, acc[r], SumEach(di, sums[r]), min_sum, scale, min_scale,
-                                   x_scale[r * blocks + block]);
+      acc[r] =
+          AddBlock256<Format>(df, acc[r], SumEach(di, sums[r]), min_sum, scale, min_scale, x_scale[r * blocks + block]);
     }
   }
   HWY_ALIGN float results[kTile];
@@ -123,12 +122,12 @@ void Few256(const PackedJob& job, int64_t begin, int64_t end) {
 
 // kPanel weight rows with their bytes interleaved, as in Panel32.
 struct Panel256 {
-  int32_t* values;    // [blocks * 64, kPanel], four bytes each
-  int32_t* scales;    // [blocks * groups, kPanel]
-  int32_t* mins;      // [blocks * 8, kPanel], two 16-bit numbers each: neighbours in BlockScales::mins; with an offset,
-                      // the scales times the offset
-  float* scale;       // [blocks, kPanel]
-  float* min_scale;   // [blocks, kPanel]
+  int32_t* values;   // [blocks * 64, kPanel], four bytes each
+  int32_t* scales;   // [blocks * groups, kPanel]
+  int32_t* mins;     // [blocks * 8, kPanel], two 16-bit numbers each: neighbours in BlockScales::mins; with an offset,
+                     // the scales times the offset
+  float* scale;      // [blocks, kPanel]
+  float* min_scale;  // [blocks, kPanel]
 };
 
 template <class Format>
@@ -226,7 +225,8 @@ void PanelTile256(const PackedJob& job, int64_t first_row, int64_t column, int64
         }
       }
       if constexpr (!Format::kMins) total[r] = hn::Sub(total[r], min_sum);
-      acc[r] = AddBlock256<Format>(df, acc[r], total[r], min_sum, scale, min_scale, x.scale[row_at[r] * blocks + block]);
+      acc[r] =
+          AddBlock256<Format>(df, acc[r], total[r], min_sum, scale, min_scale, x.scale[row_at[r] * blocks + block]);
     }
   }
   HWY_ALIGN float results[kPanelLanes];
@@ -239,7 +239,8 @@ void PanelTile256(const PackedJob& job, int64_t first_row, int64_t column, int64
 
 template <class Format>
 void Many256(const PackedJob& job, int64_t begin, int64_t end) {
-  const int64_t blocks = job.x.k / 256, at_once = cpu::panels_at_once(job.x.k), integers = blocks * (64 + 16 + 8) * kPanel;
+  const int64_t blocks = job.x.k / 256, at_once = cpu::panels_at_once(job.x.k),
+                integers = blocks * (64 + 16 + 8) * kPanel;
   struct Integers;
   struct Scales;
   auto* numbers = cpu::scratch<int32_t, Integers>(at_once * integers);

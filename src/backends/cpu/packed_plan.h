@@ -12,9 +12,9 @@ namespace wick::cpu {
 // the weight format has; value = scale * q, |q| <= 127.
 struct PackedActivations {
   int64_t rows = 0, k = 0;
-  int block = 32;                  // 32 or 256
-  const int8_t* q = nullptr;       // [rows, k]
-  const float* scale = nullptr;    // [rows, k / block]
+  int block = 32;                // 32 or 256
+  const int8_t* q = nullptr;     // [rows, k]
+  const float* scale = nullptr;  // [rows, k / block]
   // Sums of q over 32 values (block 32) or 16 (block 256): [rows, k / 32 or k / 16]. The 16 sums of a block of 256 are
   // those of groups 0, 2, 4, ... and then 1, 3, 5, ...
   const int16_t* sums = nullptr;
@@ -43,10 +43,10 @@ struct PackedKernels {
 };
 
 // For the CPU at hand; chosen at run time: formats of 32 weights per scale, of 256 with integer scales, and
-// those that are expanded first.
+// those with codebooks.
 PackedKernels packed_kernels32(DType dtype);
 PackedKernels packed_kernels256(DType dtype);
-PackedKernels packed_kernels_whole(DType dtype);
+PackedKernels packed_kernels_codebook(DType dtype);
 
 // Rounds x [rows, k] (f32, f16 or bf16; row-major) into memory that lasts until this thread's next call.
 PackedActivations pack_activations(const Tensor& x, int block);

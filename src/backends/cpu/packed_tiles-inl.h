@@ -44,8 +44,8 @@ struct TileRows {
   }
 };
 
-// Asks for the weights of the next tile while this one is computed. A tile's rows lie one behind the other, but are read
-// side by side, which the CPU's own prefetching does not follow well.
+// Asks for the weights of the next tile while this one is computed. A tile's rows lie one behind the other, but are
+// read side by side, which the CPU's own prefetching does not follow well.
 template <class Block>
 HWY_INLINE void PrefetchNextTile(const PackedJob& job, const TileRows<Block>& tile, int64_t block) {
   constexpr int64_t kStep = kTile * sizeof(Block);

@@ -24,6 +24,18 @@ inline constexpr size_t kByteLanes = hn::MaxLanes(DBytes());
 inline constexpr size_t kParts = 32 / kByteLanes;
 inline constexpr size_t kTile = hn::MaxLanes(DSums());  // weight rows whose sums fill a vector
 
+// One part of two 16-byte vectors: both joined, or one of them where vectors are that short.
+template <class V>
+HWY_INLINE auto PickPart(V first, V second, size_t part) {
+  using D = hn::Repartition<hn::TFromV<V>, DBytes>;
+  if constexpr (kParts == 1) {
+    (void)part;
+    return hn::Combine(D(), second, first);
+  } else {
+    return part == 0 ? first : second;
+  }
+}
+
 // Byte i of 32: the low nibble of nibbles[i] for i < 16, else the high nibble of nibbles[i - 16].
 HWY_INLINE hn::Vec<DBytes> Nibbles16(const uint8_t* HWY_RESTRICT nibbles, size_t part) {
   const DBytes d8;
@@ -72,7 +84,7 @@ HWY_INLINE hn::Vec<DBytes> LookUp16(const int8_t* table, hn::Vec<DBytes> index) 
 
 // 2^(exponent - 128), the scale of doubled E2M1 values; subnormal for 0 and 1.
 inline float E8M0Half(uint8_t exponent) {
-  return std::bit_cast<float>(exponent >= 2 ? uint32_t{exponent} - 1 << 23 : 0x200000u << exponent);
+  return std::bit_cast<float>(exponent >= 2 ? (uint32_t{exponent} - 1) << 23 : 0x200000u << exponent);
 }
 
 // One f32 per weight row of a tile.
@@ -87,10 +99,10 @@ HWY_INLINE hn::Vec<DScales> FloatsOfTile(const Scale& scale) {
 template <class Bits>
 HWY_INLINE hn::Vec<DScales> HalvesOfTile(const Bits& bits) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  return hn::Vec<DScales>{_mm256_cvtph_ps(_mm_set_epi16(
-      static_cast<int16_t>(bits(7)), static_cast<int16_t>(bits(6)), static_cast<int16_t>(bits(5)),
-      static_cast<int16_t>(bits(4)), static_cast<int16_t>(bits(3)), static_cast<int16_t>(bits(2)),
-      static_cast<int16_t>(bits(1)), static_cast<int16_t>(bits(0))))};
+  return hn::Vec<DScales>{_mm256_cvtph_ps(_mm_set_epi16(static_cast<int16_t>(bits(7)), static_cast<int16_t>(bits(6)),
+                                                        static_cast<int16_t>(bits(5)), static_cast<int16_t>(bits(4)),
+                                                        static_cast<int16_t>(bits(3)), static_cast<int16_t>(bits(2)),
+                                                        static_cast<int16_t>(bits(1)), static_cast<int16_t>(bits(0))))};
 #else
   return FloatsOfTile([&](size_t i) { return f16_bits_to_f32(bits(i)); });
 #endif

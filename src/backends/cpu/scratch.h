@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -15,7 +16,7 @@ namespace wick::cpu {
 class Scratch {
  public:
   template <typename T>
-  T* get(size_t count) {
+  T* get(uint64_t count) {
     if (count > kMost / sizeof(T)) throw Error(ErrorCode::kOutOfMemory, cat("scratch for ", count, " elements"));
     reserve(count * sizeof(T));
     return reinterpret_cast<T*>(bytes_.get());
@@ -43,7 +44,7 @@ class Scratch {
 
 // The calling thread's scratch for one purpose, named by Tag.
 template <typename T, typename Tag>
-T* scratch(size_t count) {
+T* scratch(uint64_t count) {
   thread_local Scratch memory;
   return memory.get<T>(count);
 }

@@ -1,4 +1,3 @@
-#if defined(__EMSCRIPTEN__)  // everywhere else: json_parse.cpp
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
@@ -110,4 +109,3 @@ Json Json::parse(std::string_view text, std::string_view source) {
 }
 
 }  // namespace wick
-#endif
