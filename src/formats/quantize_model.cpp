@@ -9,7 +9,6 @@
 #include "formats/convert_weight.h"
 #include "formats/gguf_config.h"
 #include "formats/gguf_tokenizer.h"
-#include "formats/gguf_types.h"
 #include "formats/gguf_writer.h"
 
 namespace wick {
@@ -96,16 +95,18 @@ GgufModel plan_gguf_model(const WeightSource& source, const QuantizePlan& plan, 
   facts.kept_in_f32 = true;
   const std::vector<DType> types = plan.choose(planned, facts);
   bool any_packed = false;
+  std::string replaced;  // the first type that GGUF lacks
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (!gguf_type(types[i])) {
-      throw Error(ErrorCode::kUnsupported, cat("'", tensors[i].name, "' would be stored as ", types[i],
-                                               ", which GGUF does not have; choose another type than ", plan.name()));
+    const DType type = gguf_dtype(types[i]);
+    if (type != types[i] && replaced.empty()) {
+      replaced = cat("GGUF has no type ", types[i], ": such weights become ", type, ", '", tensors[i].name, "' first");
     }
-    any_packed = any_packed || is_packed(types[i]);
-    const int64_t bytes = bytes_of(types[i], tensors[i].shape.numel());
+    any_packed = any_packed || is_packed(type);
+    const int64_t bytes = bytes_of(type, tensors[i].shape.numel());
     model.bytes += bytes;
-    model.items.push_back({std::move(tensors[i]), types[i], bytes});
+    model.items.push_back({std::move(tensors[i]), type, bytes});
   }
+  if (!replaced.empty()) model.notes.push_back(std::move(replaced));
   if (importance) check_importance(model, *importance, model.notes);
   if (plan.gguf_file_type() >= 0) {
     model.metadata.set_u32("general.file_type", static_cast<uint32_t>(plan.gguf_file_type()));
