@@ -78,7 +78,7 @@ void add_steps(const Json& step, std::vector<std::string>& steps) {
   } else if (type == "Split") {
     steps.push_back(pattern_of(step));
   } else if (type == "ByteLevel") {
-    if (step.get("add_prefix_space", false)) steps.push_back("a space in front");
+    if (step.get("add_prefix_space", false)) steps.emplace_back("a space in front");
     if (step.get("use_regex", true)) steps.emplace_back(kGpt2);
   } else if (type == "Digits") {
     steps.push_back(step.get("individual_digits", false) ? std::string(kDigits) : "Digits together");

@@ -89,6 +89,7 @@ GgufModel plan_gguf_model(const WeightSource& source, const QuantizePlan& plan, 
 
   std::vector<GgufTensor> tensors = gguf_tensors(source);
   std::vector<PlannedTensor> planned;
+  planned.reserve(tensors.size());
   for (const GgufTensor& tensor : tensors) planned.push_back({tensor.name, tensor.shape, tensor.dtype});
   PlanFacts facts = plan_facts(source);
   facts.has_importance = importance != nullptr;
