@@ -7,8 +7,9 @@
 
 namespace wick {
 
-// A file that appears under its name only when it is complete: it is written beside, under a temporary name, and
-// renamed by finish(). Without finish() (an error, an exception) it is removed and what stood under the name stays.
+// A file that appears under its name only when it is complete: it is written in the same folder, without a name where
+// the system can do that and else under a temporary one, and renamed by finish(). Without finish() (an error, an
+// exception, a process that is killed) nothing is left and what stood under the name stays.
 // Every function throws Error(kIo) naming the path and the system's reason. Not thread-safe.
 class OutputFile {
  public:
@@ -26,8 +27,11 @@ class OutputFile {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  std::filesystem::path new_name() const;
+  void give_name();  // to a file that has none
+
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
+  std::filesystem::path temporary_;  // empty: it has no name yet
   int fd_ = -1;
 };
 
