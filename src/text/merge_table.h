@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "text/vocabulary.h"
+
+namespace wick {
+
+// The merges of byte-pair encoding: two neighbouring tokens, the rank of joining them (lowest first), the result.
+class MergeTable {
+ public:
+  static constexpr uint32_t kNoRank = UINT32_MAX;
+
+  struct Merge {
+    uint32_t rank = kNoRank;
+    int result = -1;
+  };
+
+  void reserve(size_t merges);
+  // A pair given again keeps its first rank when `keep_first`, else gets the new one.
+  void add(int left, int right, Merge merge, bool keep_first = false);
+
+  Merge find(int left, int right) const {
+    const uint64_t key = key_of(left, right);
+    for (size_t slot = hash(key);; slot = (slot + 1) & mask_) {
+      const Entry& entry = entries_[slot];
+      if (entry.key == key) return entry.merge;
+      if (entry.key == kEmpty) return {};
+    }
+  }
+
+  size_t count() const { return count_; }
+  uint32_t ranks() const { return ranks_; }  // the largest rank plus one
+
+  // Call once after the last add. True from then on when each pair ranks after the merges that make its two sides:
+  // joining all pairs of one rank, from the left, then all of the next, gives the same as joining one by one.
+  void finish(int vocabulary_size);
+  bool in_order() const { return in_order_; }
+
+ private:
+  static constexpr uint64_t kEmpty = UINT64_MAX;
+  struct Entry {
+    uint64_t key = kEmpty;
+    Merge merge;
+  };
+  static uint64_t key_of(int left, int right) {
+    return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+  }
+  size_t hash(uint64_t key) const { return (key * 0x9E3779B97F4A7C15) >> shift_; }
+  void rehash(int bits);
+
+  std::vector<Entry> entries_ = std::vector<Entry>(2);
+  size_t mask_ = 1;
+  int shift_ = 63;
+  size_t count_ = 0;
+  uint32_t ranks_ = 0;
+  bool in_order_ = false;
+};
+
+// All ways to make each piece of the vocabulary from two others; the rank of a merge is that of the piece it makes.
+// ranks[id] is kNoRank for pieces that are never made.
+MergeTable merges_of_pieces(const Vocabulary& vocabulary, const std::vector<uint32_t>& ranks, bool bytes);
+
+}  // namespace wick
