@@ -11,8 +11,8 @@ namespace wick {
 namespace {
 
 bool is_word_character(char32_t c) {
-  // Letters, marks, digits and connecting punctuation.
-  if (c == '_' || c == 0x203F || c == 0x2040 || c == 0x2054 || c == 0xFF3F) return true;
+  // Letters, marks, digits, connecting punctuation and the zero-width joiners.
+  if (c == '_' || c == 0x200C || c == 0x200D || c == 0x203F || c == 0x2040 || c == 0x2054 || c == 0xFF3F) return true;
   return (char_sets_of(c) & (kLetters | kMarks | kNumbers)) != 0;
 }
 

@@ -132,6 +132,28 @@ void put_changed(AlignedText::Rewriter& out, const std::string& text, uint32_t b
   out.keep(end - tail, end);
 }
 
+// When nothing was joined or reordered, each character keeps its own place.
+bool put_by_character(AlignedText::Rewriter& out, const std::string& text, uint32_t begin, uint32_t end,
+                      std::string_view normal, NormalForm form) {
+  std::vector<std::string> parts;
+  size_t done = 0;
+  for (uint32_t at = begin; at < end;) {
+    const uint32_t bytes = code_point_at(text, at).bytes;
+    parts.push_back(map_text(std::string_view(text).substr(at, bytes), form));
+    if (normal.substr(done, parts.back().size()) != parts.back()) return false;
+    done += parts.back().size();
+    at += bytes;
+  }
+  if (done != normal.size()) return false;
+  uint32_t at = begin;
+  for (const std::string& part : parts) {
+    const uint32_t bytes = code_point_at(text, at).bytes;
+    out.put(part, at, at + bytes);
+    at += bytes;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool is_plainly_normal(std::string_view text, NormalForm form) {
@@ -156,7 +178,9 @@ void normalize(AlignedText& aligned, NormalForm form) {
   const auto flush = [&](uint32_t end) {
     const std::string normal = map_text(std::string_view(text).substr(start, end - start), form);
     out.keep(kept, start);
-    put_changed(out, text, start, end, normal);
+    if (!aligned.tracked() || !put_by_character(out, text, start, end, normal, form)) {
+      put_changed(out, text, start, end, normal);
+    }
     kept = end;
     changing = false;
   };

@@ -293,7 +293,8 @@ PreTokenizerPtr read_at_depth(const Json& json, bool bytes_for_model, int depth)
   }
   if (type == "Metaspace") return read_metaspace(json);
   if (type == "Whitespace") {
-    return std::make_unique<SplitPreTokenizer>(Regex(R"(\w+|[^\w\s]+)", json.place()), Behavior::kRemoved, true);
+    return std::make_unique<SplitPreTokenizer>(Regex(R"([\w\x{200C}\x{200D}]+|[^\w\s\x{200C}\x{200D}]+)", json.place()),
+                                               Behavior::kRemoved, true);
   }
   if (type == "WhitespaceSplit") return split_at_set(kSpaces, Behavior::kRemoved);
   if (type == "Digits") {

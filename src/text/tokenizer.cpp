@@ -106,10 +106,14 @@ class Encoder {
 };
 
 // Leaves the blanks that a piece starts or ends with out of its offsets.
-void trim(Encoding& encoding, const TokenizerParts& parts) {
+void trim(Encoding& encoding, std::string_view text, const TokenizerParts& parts) {
   const auto is_blank = [](char32_t c) { return c == byte_letters()[' '] || (char_sets_of(c) & kSpaces); };
   for (size_t i = 0; i < encoding.ids.size(); ++i) {
-    const std::string_view piece = parts.vocabulary->piece(encoding.ids[i]);
+    const auto id = static_cast<size_t>(encoding.ids[i]);
+    // An added token may have taken blanks along.
+    const std::string_view piece = id < parts.is_added.size() && parts.is_added[id]
+                                       ? text.substr(encoding.offsets[i].begin, encoding.offsets[i].size())
+                                       : parts.vocabulary->piece(encoding.ids[i]);
     uint32_t leading = 0, trailing = 0;
     for (size_t at = 0; at < piece.size();) {
       const CodePoint c = code_point_at(piece, at);
@@ -125,8 +129,13 @@ void trim(Encoding& encoding, const TokenizerParts& parts) {
     Span& bytes = encoding.offsets[i];
     const bool is_first = i == 0 || bytes.begin == 0;
     if (is_first && parts.postprocessor.add_prefix_space && leading == 1) leading = 0;
-    bytes.begin = std::min(bytes.begin + leading, bytes.end);
-    if (bytes.end >= trailing) bytes.end = std::max(bytes.end - trailing, bytes.begin);
+    for (; leading > 0 && bytes.begin < bytes.end; --leading) {
+      do ++bytes.begin;
+      while (bytes.begin < bytes.end && !is_utf8_start(text[bytes.begin]));
+    }
+    for (; trailing > 0 && bytes.end > bytes.begin; --trailing) {
+      bytes.end = std::max(static_cast<uint32_t>(previous_start(text, bytes.end)), bytes.begin);
+    }
   }
 }
 
@@ -170,7 +179,7 @@ Encoding Tokenizer::encode_text(std::string_view text, const EncodeOptions& opti
   }
   Encoding encoding;
   Encoder(*parts_, options.special, offsets, encoding).run(text);
-  if (offsets && parts_->postprocessor.trim_offsets) trim(encoding, *parts_);
+  if (offsets && parts_->postprocessor.trim_offsets) trim(encoding, text, *parts_);
   return encoding;
 }
 
