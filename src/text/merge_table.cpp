@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "text/code_points.h"
 
 namespace wick {
@@ -13,44 +15,49 @@ constexpr size_t kLongestPiece = 1024;  // bytes; longer ones have too many ways
 }  // namespace
 
 void MergeTable::reserve(size_t merges) {
-  const int bits = std::bit_width(merges * 2);
+  const int bits = std::bit_width(merges + merges / 2);
   if (64 - shift_ < bits) rehash(bits);
+  results_.reserve(merges);
 }
 
 void MergeTable::rehash(int bits) {
-  std::vector<Entry> old = std::move(entries_);
-  entries_.assign(size_t{1} << bits, {});
+  const std::vector<uint64_t> old = std::move(entries_);
+  entries_.assign(size_t{1} << bits, kEmpty);
   mask_ = entries_.size() - 1;
   shift_ = 64 - bits;
-  for (const Entry& entry : old) {
-    if (entry.key == kEmpty) continue;
-    size_t slot = hash(entry.key);
-    while (entries_[slot].key != kEmpty) slot = (slot + 1) & mask_;
+  for (const uint64_t entry : old) {
+    if (entry == kEmpty) continue;
+    size_t slot = hash(entry >> kRankBits);
+    while (entries_[slot] != kEmpty) slot = (slot + 1) & mask_;
     entries_[slot] = entry;
   }
 }
 
-void MergeTable::add(int left, int right, Merge merge, bool keep_first) {
-  if ((count_ + 1) * 2 > entries_.size()) rehash(64 - shift_ + 1);
+void MergeTable::add(int left, int right, uint32_t rank, int result, bool keep_first) {
+  if (std::max({left, right, result}) >= kMaxIds - 1 || rank >= kMaxRanks - 1) {
+    throw Error(ErrorCode::kUnsupported,
+                cat("byte-pair encoding is limited to ", kMaxIds, " tokens and ", kMaxRanks, " merges"));
+  }
+  if ((count_ + 1) * 3 > entries_.size() * 2) rehash(64 - shift_ + 1);
   const uint64_t key = key_of(left, right);
   size_t slot = hash(key);
-  while (entries_[slot].key != kEmpty && entries_[slot].key != key) slot = (slot + 1) & mask_;
-  if (entries_[slot].key == key && keep_first) return;
-  if (entries_[slot].key == kEmpty) ++count_;
-  entries_[slot] = {key, merge};
-  ranks_ = std::max(ranks_, merge.rank + 1);
+  while (entries_[slot] != kEmpty && entries_[slot] >> kRankBits != key) slot = (slot + 1) & mask_;
+  if (rank >= results_.size()) results_.resize(rank + 1, -1);
+  results_[rank] = result;
+  if (entries_[slot] != kEmpty && keep_first) return;
+  if (entries_[slot] == kEmpty) ++count_;
+  entries_[slot] = key << kRankBits | rank;
 }
 
 void MergeTable::finish(int vocabulary_size) {
   std::vector<int64_t> made_at(static_cast<size_t>(vocabulary_size), -1);  // the last rank that makes each token
-  for (const Entry& entry : entries_) {
-    if (entry.key == kEmpty) continue;
-    int64_t& last = made_at[static_cast<size_t>(entry.merge.result)];
-    last = std::max<int64_t>(last, entry.merge.rank);
+  for (size_t rank = 0; rank < results_.size(); ++rank) {
+    if (results_[rank] >= 0) made_at[static_cast<size_t>(results_[rank])] = static_cast<int64_t>(rank);
   }
-  in_order_ = std::all_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.key == kEmpty ||
-           (made_at[entry.key >> 32] < entry.merge.rank && made_at[entry.key & UINT32_MAX] < entry.merge.rank);
+  in_order_ = std::all_of(entries_.begin(), entries_.end(), [&](uint64_t entry) {
+    const auto rank = static_cast<int64_t>(entry & (kMaxRanks - 1));
+    const uint64_t left = entry >> (kRankBits + 21), right = entry >> kRankBits & (kMaxIds - 1);
+    return entry == kEmpty || (made_at[left] < rank && made_at[right] < rank);
   });
 }
 
@@ -66,7 +73,7 @@ MergeTable merges_of_pieces(const Vocabulary& vocabulary, const std::vector<uint
       const int left = vocabulary.find(piece.substr(0, cut));
       if (left == Vocabulary::kNone) continue;
       const int right = vocabulary.find(piece.substr(cut));
-      if (right != Vocabulary::kNone) table.add(left, right, {ranks[id], id});
+      if (right != Vocabulary::kNone) table.add(left, right, ranks[id], id);
     }
   }
   table.finish(vocabulary.size());

@@ -13,8 +13,11 @@
 namespace wick {
 namespace {
 
-constexpr size_t kFewSymbols = 40;            // up to here, looking at all pairs beats a queue
-constexpr size_t kManySymbols = 2048;         // from here on, a list per rank beats a queue
+constexpr size_t kFewSymbols = 40;    // up to here, looking at all pairs beats a queue
+constexpr size_t kManySymbols = 512;  // from here on, a list per rank beats a queue
+constexpr size_t kBlockBytes = 2048;  // long words are cut, where they can be, into blocks that fit the caches
+constexpr size_t kWorthAPass = 16;    // a pass over all symbols pays when it joins one in so many
+
 constexpr std::string_view kMark = "\u2581";  // SentencePiece's mark before a word
 
 // True when the mark stands only at the start of pieces: then no token crosses from a word to the mark of the next.
@@ -33,6 +36,15 @@ bool marks_start_words(const Vocabulary& vocabulary) {
 struct BpeModel::Work {
   std::vector<Symbol> symbols;  // of the tokens found so far, then of the word at hand
   std::string letters;
+  std::vector<uint32_t> ranks;  // of the pairs, by their left symbol
+  std::vector<int32_t> next, previous;
+  struct Place {
+    int32_t at, next;
+  };
+  std::vector<Place> places;      // lists of places by rank
+  std::vector<int32_t> heads;     // of those lists
+  std::vector<uint64_t> waiting;  // the ranks that have a list, as bits
+  std::vector<int32_t> at_rank;
   bool complete = true;  // the symbols cover the whole piece
 };
 
@@ -48,6 +60,12 @@ BpeModel::BpeModel(std::shared_ptr<const Vocabulary> vocabulary, MergeTable merg
   const bool has_all = std::find(byte_ids_.begin(), byte_ids_.end(), Vocabulary::kNone) == byte_ids_.end();
   reads_bytes_ = (options_.byte_letters || options_.raw_bytes) && has_all && options_.continuing_prefix.empty() &&
                  options_.end_of_word_suffix.empty();
+  if (reads_bytes_) {
+    byte_ranks_.resize(65536);
+    for (size_t pair = 0; pair < byte_ranks_.size(); ++pair) {
+      byte_ranks_[pair] = merges_.rank(byte_ids_[pair >> 8], byte_ids_[pair & 255]);
+    }
+  }
   cuts_at_word_marks_ = !options_.byte_letters && !options_.raw_bytes && options_.continuing_prefix.empty() &&
                         options_.end_of_word_suffix.empty() && !options_.fuse_unknown && !options_.ignore_merges &&
                         marks_start_words(*vocabulary_);
@@ -107,6 +125,7 @@ void BpeModel::encode_uncached(std::string_view piece, Work& work) const {
     }
   }
   if (cuts_at_word_marks_ && piece.size() > kFewSymbols) return encode_at_word_marks(piece, work);
+  if (reads_bytes_ && piece.size() > kBlockBytes) return encode_long(piece, work);
   encode_word(piece, work);
 }
 
@@ -143,8 +162,40 @@ void BpeModel::encode_at_word_marks(std::string_view piece, Work& work) const {
   }
 }
 
+// The pairs of bytes that stand side by side in some token.
+const std::bitset<65536>& BpeModel::neighbours() const {
+  std::call_once(neighbours_once_, [this] {
+    auto pairs = std::make_unique<std::bitset<65536>>();
+    for (int id = 0; id < vocabulary_->size(); ++id) {
+      if (!vocabulary_->has(id) || vocabulary_->is_hidden(id)) continue;
+      const std::string_view piece = vocabulary_->piece(id);
+      const std::string bytes = options_.raw_bytes ? std::string(piece) : letters_to_bytes(piece).value_or("");
+      for (size_t i = 0; i + 1 < bytes.size(); ++i) {
+        pairs->set(static_cast<unsigned char>(bytes[i]) << 8 | static_cast<unsigned char>(bytes[i + 1]));
+      }
+    }
+    neighbours_ = std::move(pairs);
+  });
+  return *neighbours_;
+}
+
+// No token crosses from a byte to one that is its neighbour in no token.
+void BpeModel::encode_long(std::string_view word, Work& work) const {
+  const std::bitset<65536>& pairs = neighbours();
+  for (size_t begin = 0; begin < word.size();) {
+    size_t end = std::min(begin + kBlockBytes, word.size());
+    while (end < word.size() &&
+           pairs.test(static_cast<unsigned char>(word[end - 1]) << 8 | static_cast<unsigned char>(word[end]))) {
+      ++end;
+    }
+    encode_word(word.substr(begin, end - begin), work);
+    begin = end;
+  }
+}
+
 void BpeModel::encode_word(std::string_view word, Work& work) const {
   const size_t first = work.symbols.size();
+  work.ranks.clear();
   if (reads_bytes_) {
     split_bytes(word, work);
   } else {
@@ -153,12 +204,14 @@ void BpeModel::encode_word(std::string_view word, Work& work) const {
   const size_t count = work.symbols.size() - first;
   if (count < 2) return;
   if (count <= kFewSymbols) return merge_few(work, first);
-  if (count >= kManySymbols && merges_.in_order()) return merge_by_rank(work, first);
-  merge_by_heap(work, first);
+  if (count < kManySymbols || !merges_.in_order()) return merge_by_heap(work, first);
+  if (!merge_in_passes(work, first)) merge_by_rank(work, first);
 }
 
 void BpeModel::split_bytes(std::string_view word, Work& work) const {
-  for (const char byte : word) work.symbols.push_back({byte_ids_[static_cast<unsigned char>(byte)], 1});
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(word[i]); };
+  for (size_t i = 0; i < word.size(); ++i) work.symbols.push_back({byte_ids_[byte(i)], 1});
+  for (size_t i = 0; i + 1 < word.size(); ++i) work.ranks.push_back(byte_ranks_[byte(i) << 8 | byte(i + 1)]);
 }
 
 bool BpeModel::add_fallback_bytes(std::string_view text, Work& work) const {
@@ -208,19 +261,23 @@ void BpeModel::merge_few(Work& work, size_t first) const {
   std::array<uint32_t, kFewSymbols> ranks;
   Symbol* symbols = work.symbols.data() + first;
   size_t count = work.symbols.size() - first;
-  const auto rank_at = [&](size_t i) { return merges_.find(symbols[i].id, symbols[i + 1].id).rank; };
-  for (size_t i = 0; i + 1 < count; ++i) ranks[i] = rank_at(i);
+  const auto rank_at = [&](size_t i) { return merges_.rank(symbols[i].id, symbols[i + 1].id); };
+  if (!work.ranks.empty()) {
+    std::copy(work.ranks.begin(), work.ranks.end(), ranks.begin());
+  } else {
+    for (size_t i = 0; i + 1 < count; ++i) ranks[i] = rank_at(i);
+  }
   while (count > 1) {
     size_t best = 0;
     for (size_t i = 1; i + 1 < count; ++i) {
       if (ranks[i] < ranks[best]) best = i;
     }
     if (ranks[best] == MergeTable::kNoRank) break;
-    symbols[best].id = merges_.find(symbols[best].id, symbols[best + 1].id).result;
+    symbols[best].id = merges_.result(ranks[best]);
     symbols[best].bytes += symbols[best + 1].bytes;
     --count;
     std::memmove(symbols + best + 1, symbols + best + 2, (count - best - 1) * sizeof(Symbol));
-    std::memmove(ranks.data() + best, ranks.data() + best + 1, (count - best) * sizeof(uint32_t));
+    std::memmove(ranks.data() + best, ranks.data() + best + 1, (count - best - 1) * sizeof(uint32_t));
     if (best > 0) ranks[best - 1] = rank_at(best - 1);
     if (best + 1 < count) ranks[best] = rank_at(best);
   }
@@ -229,106 +286,171 @@ void BpeModel::merge_few(Work& work, size_t first) const {
 
 namespace {
 
-// Symbols as a linked list by index, with the rank of each pair beside its left side.
-struct Chain {
-  std::vector<int32_t> next, previous;  // -1 at the ends
-  std::vector<uint32_t> ranks;          // kNoRank: no pair, or the symbol is gone
+// Fills `ranks` for all pairs, unless splitting did it, with kNoRank after the last symbol.
+template <typename Symbol>
+void fill_ranks(std::vector<uint32_t>& ranks, const MergeTable& merges, const Symbol* symbols, size_t count) {
+  if (ranks.size() + 1 != count) {
+    ranks.resize(count - 1);
+    for (size_t i = 0; i + 1 < count; ++i) ranks[i] = merges.rank(symbols[i].id, symbols[i + 1].id);
+  }
+  ranks.push_back(MergeTable::kNoRank);
+}
 
-  explicit Chain(size_t count) : next(count), previous(count), ranks(count, MergeTable::kNoRank) {
-    for (size_t i = 0; i < count; ++i) {
-      next[i] = i + 1 < count ? static_cast<int32_t>(i + 1) : -1;
-      previous[i] = static_cast<int32_t>(i) - 1;
-    }
+void link_all(std::vector<int32_t>& next, std::vector<int32_t>& previous, size_t count) {
+  next.resize(count);
+  previous.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    next[i] = i + 1 < count ? static_cast<int32_t>(i + 1) : -1;
+    previous[i] = static_cast<int32_t>(i) - 1;
   }
-  // Takes out the symbol after `at`.
-  void join(int32_t at) {
-    const int32_t gone = next[at];
-    ranks[gone] = MergeTable::kNoRank;
-    next[at] = next[gone];
-    if (next[gone] >= 0) previous[next[gone]] = at;
-  }
-};
+}
 
 }  // namespace
 
 void BpeModel::merge_by_heap(Work& work, size_t first) const {
   Symbol* symbols = work.symbols.data() + first;
   const size_t count = work.symbols.size() - first;
-  Chain chain(count);
+  fill_ranks(work.ranks, merges_, symbols, count);
+  link_all(work.next, work.previous, count);
+  std::vector<uint32_t>& ranks = work.ranks;
+  std::vector<int32_t>& next = work.next;
   std::vector<uint64_t> heap;  // rank, then position: the smallest comes first
+  const auto entry = [&](int32_t at) { return static_cast<uint64_t>(ranks[at]) << 32 | static_cast<uint32_t>(at); };
+  for (size_t i = 0; i < count; ++i) {
+    if (ranks[i] != MergeTable::kNoRank) heap.push_back(entry(static_cast<int32_t>(i)));
+  }
   const auto look = [&](int32_t at) {
-    chain.ranks[at] =
-        chain.next[at] < 0 ? MergeTable::kNoRank : merges_.find(symbols[at].id, symbols[chain.next[at]].id).rank;
-    if (chain.ranks[at] == MergeTable::kNoRank) return false;
-    heap.push_back(static_cast<uint64_t>(chain.ranks[at]) << 32 | static_cast<uint32_t>(at));
-    return true;
+    ranks[at] = next[at] < 0 ? MergeTable::kNoRank : merges_.rank(symbols[at].id, symbols[next[at]].id);
+    if (ranks[at] == MergeTable::kNoRank) return;
+    heap.push_back(entry(at));
+    std::push_heap(heap.begin(), heap.end(), std::greater<>());
   };
-  for (size_t i = 0; i < count; ++i) look(static_cast<int32_t>(i));
   std::make_heap(heap.begin(), heap.end(), std::greater<>());
   while (!heap.empty()) {
     std::pop_heap(heap.begin(), heap.end(), std::greater<>());
     const auto rank = static_cast<uint32_t>(heap.back() >> 32);
     const auto at = static_cast<int32_t>(heap.back() & UINT32_MAX);
     heap.pop_back();
-    if (chain.ranks[at] != rank) continue;  // one of the two is gone
-    const int32_t right = chain.next[at];
-    symbols[at].id = merges_.find(symbols[at].id, symbols[right].id).result;
+    if (ranks[at] != rank) continue;  // one of the two is gone
+    const int32_t right = next[at];
+    symbols[at].id = merges_.result(rank);
     symbols[at].bytes += symbols[right].bytes;
-    symbols[right].bytes = 0;
-    chain.join(at);
-    if (look(at)) std::push_heap(heap.begin(), heap.end(), std::greater<>());
-    if (chain.previous[at] >= 0 && look(chain.previous[at])) std::push_heap(heap.begin(), heap.end(), std::greater<>());
+    ranks[right] = MergeTable::kNoRank;
+    next[at] = next[right];
+    if (next[right] >= 0) work.previous[next[right]] = at;
+    look(at);
+    if (work.previous[at] >= 0) look(work.previous[at]);
   }
   size_t kept = 0;
-  for (int32_t at = 0; at >= 0; at = chain.next[at]) symbols[kept++] = symbols[at];
+  for (int32_t at = 0; at >= 0; at = next[at]) symbols[kept++] = symbols[at];
   work.symbols.resize(first + kept);
 }
 
-// All pairs of one rank from left to right, then the next rank: linear in the length of the word.
+// Joins all pairs of the lowest rank in one pass over the symbols, as long as that joins many: good for text that
+// repeats itself. False when there is more to join; the ranks are then up to date.
+bool BpeModel::merge_in_passes(Work& work, size_t first) const {
+  Symbol* symbols = work.symbols.data() + first;
+  size_t count = work.symbols.size() - first;
+  fill_ranks(work.ranks, merges_, symbols, count);
+  std::vector<uint32_t>& ranks = work.ranks;
+  uint32_t lowest = *std::min_element(ranks.begin(), ranks.end());
+  bool done = false;
+  while (true) {
+    if (lowest == MergeTable::kNoRank) {
+      done = true;
+      break;
+    }
+    const int result = merges_.result(lowest);
+    uint32_t next_lowest = MergeTable::kNoRank;
+    size_t out = 0;
+    int last_left = -1, last_right = -1;
+    uint32_t last_rank = MergeTable::kNoRank;
+    bool left_is_new = false;
+    for (size_t i = 0; i < count; ++out) {
+      const bool joins = ranks[i] == lowest;
+      Symbol symbol = symbols[i];
+      uint32_t rank_after = ranks[i];
+      if (joins) {
+        symbol = {result, symbol.bytes + symbols[i + 1].bytes};
+        rank_after = ranks[i + 1];
+      }
+      if (out > 0 && (joins || left_is_new)) {
+        const int left = symbols[out - 1].id;
+        if (left != last_left || symbol.id != last_right) {
+          last_left = left;
+          last_right = symbol.id;
+          last_rank = merges_.rank(left, symbol.id);
+        }
+        ranks[out - 1] = last_rank;
+      }
+      if (out > 0) next_lowest = std::min(next_lowest, ranks[out - 1]);
+      i += joins ? 2 : 1;
+      symbols[out] = symbol;
+      ranks[out] = rank_after;
+      left_is_new = joins;
+    }
+    ranks[out - 1] = MergeTable::kNoRank;
+    const size_t joined = count - out;
+    count = out;
+    lowest = next_lowest;
+    if (joined * kWorthAPass < count) break;
+  }
+  ranks.resize(count);
+  work.symbols.resize(first + count);
+  return done || lowest == MergeTable::kNoRank;
+}
+
+// All pairs of one rank from left to right, then the next rank: linear in the number of symbols. Comes after
+// merge_in_passes, which leaves the ranks.
 void BpeModel::merge_by_rank(Work& work, size_t first) const {
   Symbol* symbols = work.symbols.data() + first;
   const size_t count = work.symbols.size() - first;
-  Chain chain(count);
-  struct Place {
-    int32_t at, next;
-  };
-  std::vector<Place> places;  // lists of places by rank, latest first
-  places.reserve(count * 2);
-  std::vector<int32_t> heads(merges_.ranks(), -1);
-  std::vector<uint64_t> waiting((merges_.ranks() + 63) / 64);  // the ranks with a list, as bits
-  const auto look = [&](int32_t at) {
-    const uint32_t rank =
-        chain.next[at] < 0 ? MergeTable::kNoRank : merges_.find(symbols[at].id, symbols[chain.next[at]].id).rank;
-    chain.ranks[at] = rank;
+  link_all(work.next, work.previous, count);
+  std::vector<uint32_t>& ranks = work.ranks;
+  std::vector<int32_t>& next = work.next;
+  work.places.clear();
+  work.heads.resize(merges_.ranks(), -1);  // all -1 and 0 again when done
+  work.waiting.resize((merges_.ranks() + 63) / 64);
+  const auto note = [&](int32_t at) {
+    const uint32_t rank = ranks[at];
     if (rank == MergeTable::kNoRank) return;
-    places.push_back({at, heads[rank]});
-    heads[rank] = static_cast<int32_t>(places.size()) - 1;
-    waiting[rank / 64] |= uint64_t{1} << (rank % 64);
+    work.places.push_back({at, work.heads[rank]});
+    work.heads[rank] = static_cast<int32_t>(work.places.size()) - 1;
+    work.waiting[rank / 64] |= uint64_t{1} << (rank % 64);
   };
-  for (size_t i = 0; i + 1 < count; ++i) look(static_cast<int32_t>(i));
-  std::vector<int32_t> at_rank;
-  for (size_t word = 0; word < waiting.size(); ++word) {
-    while (waiting[word]) {
-      const auto rank = static_cast<uint32_t>(word * 64 + static_cast<size_t>(__builtin_ctzll(waiting[word])));
-      waiting[word] &= waiting[word] - 1;
-      at_rank.clear();
-      for (int32_t place = heads[rank]; place >= 0; place = places[place].next) at_rank.push_back(places[place].at);
-      heads[rank] = -1;
-      std::reverse(at_rank.begin(), at_rank.end());
-      if (!std::is_sorted(at_rank.begin(), at_rank.end())) std::sort(at_rank.begin(), at_rank.end());
-      for (const int32_t at : at_rank) {
-        if (chain.ranks[at] != rank) continue;
-        const int32_t right = chain.next[at];
-        symbols[at].id = merges_.find(symbols[at].id, symbols[right].id).result;
+  const auto look = [&](int32_t at) {
+    ranks[at] = next[at] < 0 ? MergeTable::kNoRank : merges_.rank(symbols[at].id, symbols[next[at]].id);
+    note(at);
+  };
+  for (size_t i = 0; i < count; ++i) note(static_cast<int32_t>(i));
+  for (size_t word = 0; word < work.waiting.size(); ++word) {
+    while (work.waiting[word]) {
+      const auto rank = static_cast<uint32_t>(word * 64 + static_cast<size_t>(__builtin_ctzll(work.waiting[word])));
+      work.waiting[word] &= work.waiting[word] - 1;
+      work.at_rank.clear();
+      for (int32_t place = work.heads[rank]; place >= 0; place = work.places[place].next) {
+        work.at_rank.push_back(work.places[place].at);
+      }
+      work.heads[rank] = -1;
+      std::reverse(work.at_rank.begin(), work.at_rank.end());
+      if (!std::is_sorted(work.at_rank.begin(), work.at_rank.end())) {
+        std::sort(work.at_rank.begin(), work.at_rank.end());
+      }
+      for (const int32_t at : work.at_rank) {
+        if (ranks[at] != rank) continue;
+        const int32_t right = next[at];
+        symbols[at].id = merges_.result(rank);
         symbols[at].bytes += symbols[right].bytes;
-        chain.join(at);
+        ranks[right] = MergeTable::kNoRank;
+        next[at] = next[right];
+        if (next[right] >= 0) work.previous[next[right]] = at;
         look(at);
-        if (chain.previous[at] >= 0) look(chain.previous[at]);
+        if (work.previous[at] >= 0) look(work.previous[at]);
       }
     }
   }
   size_t kept = 0;
-  for (int32_t at = 0; at >= 0; at = chain.next[at]) symbols[kept++] = symbols[at];
+  for (int32_t at = 0; at >= 0; at = next[at]) symbols[kept++] = symbols[at];
   work.symbols.resize(first + kept);
 }
 

@@ -62,11 +62,7 @@ std::vector<uint32_t> ranks_of_scores(const std::vector<double>& scores) {
   }
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return scores[a] > scores[b]; });
   std::vector<uint32_t> ranks(scores.size(), MergeTable::kNoRank);
-  uint32_t rank = 0;
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (i > 0 && scores[order[i]] < scores[order[i - 1]]) ++rank;
-    ranks[order[i]] = rank;
-  }
+  for (size_t i = 0; i < order.size(); ++i) ranks[order[i]] = static_cast<uint32_t>(i);
   return ranks;
 }
 

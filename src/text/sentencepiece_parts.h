@@ -22,7 +22,7 @@ NormalizerPtr marking_normalizer(bool add_prefix);
 // Back to text: marks become blanks, byte tokens bytes; the first blank goes when it was added.
 std::vector<DecoderPtr> marked_decoders(bool prefix_was_added);
 
-// Places by score, highest first; equal scores share one. NaN gives MergeTable::kNoRank.
+// Places by score, highest first, then by id. NaN gives MergeTable::kNoRank.
 std::vector<uint32_t> ranks_of_scores(const std::vector<double>& scores);
 
 }  // namespace wick

@@ -142,7 +142,7 @@ class Reader {
         throw bad(cat("merge ", rank, ": ", in_quotes(left), " and ", in_quotes(right), " make ", in_quotes(joined),
                       " again, which never ends"));
       }
-      table.add(left_id, right_id, {static_cast<uint32_t>(rank), result}, true);
+      table.add(left_id, right_id, static_cast<uint32_t>(rank), result, true);
     }
     table.finish(parts_->vocabulary->size());
     return table;

@@ -174,7 +174,7 @@ class Reader {
         throw bad(cat("merge ", rank, ": ", in_quotes(left), " and ", in_quotes(right), " make ", in_quotes(joined),
                       " again, which never ends"));
       }
-      table.add(left_id, right_id, {rank++, result});
+      table.add(left_id, right_id, rank++, result);
     }
     table.finish(parts_->vocabulary->size());
     return table;
