@@ -23,6 +23,7 @@ namespace wick::HWY_NAMESPACE {
 // ..., then 1, 3, 5, ..., so that the two groups of a chunk of 32 weights stand in the two halves of a vector.
 using DPairs = hn::Repartition<int16_t, DBytes>;
 struct BlockScales {
+  HWY_INLINE BlockScales() {}  // NOLINT(modernize-use-equals-default): an implicit one is compiled without the target
   hn::Vec<DPairs> scales[kParts], mins[kParts];
 };
 inline constexpr int PlaceOfGroup(int group) { return group % 2 * 8 + group / 2; }

@@ -229,6 +229,7 @@ struct Tq2Rows : CodebookRows<BlockTQ2_0, 32> {
 // Base 3 is expanded a whole block at a time.
 struct Tq1Rows : CodebookRows<BlockTQ1_0, 32> {
   struct State : BlockScales {
+    HWY_INLINE State() {}  // NOLINT(modernize-use-equals-default)
     WholeBlock whole;
   };
   static HWY_INLINE void Scales(const Block& block, State& to) {
