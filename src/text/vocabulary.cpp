@@ -53,25 +53,23 @@ void Vocabulary::reserve(size_t pieces, size_t bytes) {
 }
 
 void Vocabulary::grow(size_t pieces) {
-  const size_t wanted = std::bit_ceil(std::max<size_t>(pieces * 2, 16));
+  const size_t wanted = std::bit_ceil(std::max<size_t>(pieces + pieces / 2, 16));
   if (wanted <= slots_.size()) return;
   slots_.assign(wanted, {});
   for (int id = 0; id < size(); ++id) {
-    if (entries_[id].used && find(piece(id)) == kNone) index(piece(id), id);
+    if (entries_[id].used && find(piece(id)) == kNone) index(hash_bytes(piece(id)), id);
   }
 }
 
-void Vocabulary::index(std::string_view piece, int id) {
-  const uint64_t hash = hash_bytes(piece);
+void Vocabulary::index(uint64_t hash, int id) {
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
   while (slots_[slot].id != kNone) slot = (slot + 1) & mask;
   slots_[slot] = {static_cast<uint32_t>(hash >> 32), id};
 }
 
-int Vocabulary::find(std::string_view piece) const {
+int Vocabulary::find(std::string_view piece, uint64_t hash) const {
   if (slots_.empty()) return kNone;
-  const uint64_t hash = hash_bytes(piece);
   const auto tag = static_cast<uint32_t>(hash >> 32);
   const size_t mask = slots_.size() - 1;
   for (size_t slot = hash & mask; slots_[slot].id != kNone; slot = (slot + 1) & mask) {
@@ -102,13 +100,14 @@ void Vocabulary::store(std::string_view piece, int64_t id) {
 }
 
 void Vocabulary::add(std::string_view piece, int64_t id) {
-  if (const int other = find(piece); other != kNone) {
+  const uint64_t hash = hash_bytes(piece);
+  if (const int other = find(piece, hash); other != kNone) {
     throw Error(ErrorCode::kBadFile,
                 cat(place_, ": ", in_quotes(piece), " is given twice, with the ids ", other, " and ", id));
   }
-  if ((count_ + 1) * 2 > slots_.size()) grow(count_ * 2 + 1);
+  if ((count_ + 1) * 4 > slots_.size() * 3) grow(count_ * 2 + 1);
   store(piece, id);
-  index(piece, static_cast<int>(id));
+  index(hash, static_cast<int>(id));
 }
 
 void Vocabulary::add_duplicate(std::string_view piece, int64_t id) {
