@@ -9,6 +9,7 @@ namespace wick {
 using Action = std::function<int()>;
 
 void add_doctor(CLI::App& app, Action& action);
+void add_tokenize(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 
 }  // namespace wick

@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   wick::Action action;
   wick::add_doctor(app, action);
+  wick::add_tokenize(app, action);
   wick::add_bench(app, action);
   try {
     app.parse(argc, argv);

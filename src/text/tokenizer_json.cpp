@@ -59,7 +59,6 @@ class Reader {
     }
 
     read_added_tokens();
-    parts_->vocabulary->check_ids();
     if (const Json post = document_.part("post_processor"); !post.is_null()) {
       parts_->postprocessor = read_postprocessor(post, *parts_->vocabulary);
     }
@@ -102,7 +101,7 @@ class Reader {
     simdjson::dom::object entries;
     if (model_["vocab"].get(entries)) throw bad("'model.vocab' is missing or no object");
     const size_t count = entries.size();
-    parts_->vocabulary->reserve(count == 0xFFFFFF ? 0 : count, count * 8);
+    parts_->vocabulary->reserve(count, count * 8);  // simdjson counts up to 16 million
     for (const auto& [piece, value] : entries) {
       int64_t id = 0;
       if (value.get(id)) throw bad(cat("'model.vocab': the id of ", in_quotes(piece), " is no whole number"));
@@ -237,6 +236,7 @@ class Reader {
     simdjson::dom::array entries;
     if (model_["vocab"].get(entries)) throw bad("'model.vocab' is missing or no list");
     std::vector<double> scores;
+    parts_->vocabulary->reserve(entries.size(), entries.size() * 8);
     for (const element item : entries) {
       simdjson::dom::array pair;
       std::string_view piece;

@@ -11,7 +11,6 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMaxId = int64_t{1} << 26;
 constexpr size_t kMaxBytes = size_t{1} << 30;
 
 uint64_t mix(uint64_t a, uint64_t b) {
@@ -50,6 +49,7 @@ void Vocabulary::reserve(size_t pieces, size_t bytes) {
   bytes_.reserve(bytes);
   entries_.reserve(pieces);
   grow(pieces);
+  max_id_ = std::min(kMaxId, 2 * static_cast<int64_t>(pieces) + 65536);
 }
 
 void Vocabulary::grow(size_t pieces) {
@@ -79,9 +79,9 @@ int Vocabulary::find(std::string_view piece, uint64_t hash) const {
 }
 
 void Vocabulary::store(std::string_view piece, int64_t id) {
-  if (id < 0 || id >= kMaxId) {
-    throw Error(ErrorCode::kBadFile,
-                cat(place_, ": the id ", id, " of ", in_quotes(piece), " is out of range (0 to ", kMaxId - 1, ")"));
+  if (id < 0 || id >= max_id_) {
+    throw Error(ErrorCode::kBadFile, cat(place_, ": the id ", id, " of ", in_quotes(piece), " is ",
+                                         id < 0 ? "negative" : "far beyond the number of pieces"));
   }
   if (has(id)) {
     throw Error(ErrorCode::kBadFile, cat(place_, ": the id ", id, " is given to both ",
@@ -113,13 +113,6 @@ void Vocabulary::add(std::string_view piece, int64_t id) {
 void Vocabulary::add_duplicate(std::string_view piece, int64_t id) {
   if (find(piece) == kNone) return add(piece, id);
   store(piece, id);
-}
-
-void Vocabulary::check_ids() const {
-  if (entries_.size() > 2 * count_ + 65536) {
-    throw Error(ErrorCode::kBadFile,
-                cat(place_, ": the largest id is ", entries_.size() - 1, ", but there are only ", count_, " pieces"));
-  }
 }
 
 }  // namespace wick

@@ -15,18 +15,17 @@ uint64_t hash_bytes(std::string_view bytes);
 class Vocabulary {
  public:
   static constexpr int kNone = -1;
+  static constexpr int64_t kMaxId = int64_t{1} << 26;
 
   // `place` names the file in messages.
   explicit Vocabulary(std::string place = "vocabulary") : place_(std::move(place)) {}
 
+  // Makes room, and refuses ids that are far beyond the number of pieces: they would cost memory for nothing.
   void reserve(size_t pieces, size_t bytes);
   // Throws Error(kBadFile) when the piece or the id is taken, or the id is far beyond the number of pieces.
   void add(std::string_view piece, int64_t id);
   // The same, but a piece that is there already keeps its id and the new id stands for the same text.
   void add_duplicate(std::string_view piece, int64_t id);
-  // To be called after the last add: checks that the ids are not scattered over a range that would waste memory.
-  void check_ids() const;
-
   int find(std::string_view piece) const { return find(piece, hash_bytes(piece)); }  // kNone: no such piece
   // The same in two steps, for many look-ups in a row: the memory is fetched meanwhile. hash == hash_bytes(piece).
   void prefetch(uint64_t hash) const {
@@ -72,6 +71,7 @@ class Vocabulary {
   std::vector<Entry> entries_;
   std::vector<Slot> slots_;
   size_t count_ = 0;
+  int64_t max_id_ = kMaxId;
 };
 
 }  // namespace wick
