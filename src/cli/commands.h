@@ -11,6 +11,7 @@ using Action = std::function<int()>;
 void add_doctor(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);
+void add_tokenize(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 
 }  // namespace wick

@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
   wick::add_doctor(app, action);
   wick::add_inspect(app, action);
   wick::add_quantize(app, action);
+  wick::add_tokenize(app, action);
   wick::add_bench(app, action);
   try {
     app.parse(argc, argv);

@@ -49,6 +49,7 @@ void AlignedText::Rewriter::put(std::string_view text, uint32_t begin, uint32_t 
 }
 
 void AlignedText::Rewriter::put(char32_t value, uint32_t begin, uint32_t end) {
+  if (!text_.tracked_) return append_utf8(out_, value);
   std::string text;
   append_utf8(text, value);
   put(text, begin, end);

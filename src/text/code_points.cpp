@@ -93,16 +93,19 @@ Utf8Part utf8_part_at(std::string_view text, size_t at) {
 
 std::string replace_invalid_utf8(std::string_view text) {
   std::string out;
-  out.reserve(text.size());
+  out.resize(text.size() * 3);  // one byte becomes three at most
+  char* to = out.data();
   for (size_t at = 0; at < text.size();) {
-    const Utf8Part part = utf8_part_at(text, at);
-    if (part.valid) {
-      out += text.substr(at, part.bytes);
-    } else {
-      out += "\xEF\xBF\xBD";
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      *to++ = text[at++];
+      continue;
     }
+    const Utf8Part part = utf8_part_at(text, at);
+    const std::string_view character = part.valid ? text.substr(at, part.bytes) : "\xEF\xBF\xBD";
+    for (const char byte : character) *to++ = byte;
     at += part.bytes;
   }
+  out.resize(static_cast<size_t>(to - out.data()));
   return out;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kFewSymbols = 40;    // up to here, looking at all pairs beats a queue
 constexpr size_t kManySymbols = 512;  // from here on, a list per rank beats a queue
-constexpr size_t kBlockBytes = 2048;  // long words are cut, where they can be, into blocks that fit the caches
+constexpr size_t kLongWord = 256;     // bytes; from here on, a word is first cut where no token can cross
 constexpr size_t kWorthAPass = 16;    // a pass over all symbols pays when it joins one in so many
 
 constexpr std::string_view kMark = "\u2581";  // SentencePiece's mark before a word
@@ -82,9 +82,9 @@ void BpeModel::encode(std::string_view text, std::span<const Span> pieces, Token
       entry = &cache.place(owner_, piece);
       if (WordCache::holds(*entry, owner_, piece)) {
         uint32_t at = range.begin;
-        for (size_t i = 0; i < entry->tokens; ++i) {
-          sink.add(entry->ids[i], at, at + entry->lengths[i]);
-          at += entry->lengths[i];
+        for (size_t token = 0; token < entry->tokens; ++token) {
+          sink.add(entry->ids[token], at, at + entry->lengths[token]);
+          at += entry->lengths[token];
         }
         continue;
       }
@@ -102,9 +102,9 @@ void BpeModel::encode(std::string_view text, std::span<const Span> pieces, Token
       entry->bytes = static_cast<uint8_t>(piece.size());
       entry->tokens = static_cast<uint8_t>(work.symbols.size());
       std::memcpy(entry->word.data(), piece.data(), piece.size());
-      for (size_t i = 0; i < work.symbols.size(); ++i) {
-        entry->ids[i] = work.symbols[i].id;
-        entry->lengths[i] = static_cast<uint8_t>(work.symbols[i].bytes);
+      for (size_t token = 0; token < work.symbols.size(); ++token) {
+        entry->ids[token] = work.symbols[token].id;
+        entry->lengths[token] = static_cast<uint8_t>(work.symbols[token].bytes);
       }
     }
   }
@@ -125,7 +125,7 @@ void BpeModel::encode_uncached(std::string_view piece, Work& work) const {
     }
   }
   if (cuts_at_word_marks_ && piece.size() > kFewSymbols) return encode_at_word_marks(piece, work);
-  if (reads_bytes_ && piece.size() > kBlockBytes) return encode_long(piece, work);
+  if (reads_bytes_ && piece.size() > kLongWord) return encode_long(piece, work);
   encode_word(piece, work);
 }
 
@@ -183,7 +183,7 @@ const std::bitset<65536>& BpeModel::neighbours() const {
 void BpeModel::encode_long(std::string_view word, Work& work) const {
   const std::bitset<65536>& pairs = neighbours();
   for (size_t begin = 0; begin < word.size();) {
-    size_t end = std::min(begin + kBlockBytes, word.size());
+    size_t end = begin + 1;
     while (end < word.size() &&
            pairs.test(static_cast<unsigned char>(word[end - 1]) << 8 | static_cast<unsigned char>(word[end]))) {
       ++end;
@@ -203,9 +203,14 @@ void BpeModel::encode_word(std::string_view word, Work& work) const {
   }
   const size_t count = work.symbols.size() - first;
   if (count < 2) return;
-  if (count <= kFewSymbols) return merge_few(work, first);
-  if (count < kManySymbols || !merges_.in_order()) return merge_by_heap(work, first);
-  if (!merge_in_passes(work, first)) merge_by_rank(work, first);
+  if (!merges_.in_order()) return count <= kFewSymbols ? merge_few(work, first) : merge_by_heap(work, first);
+  if (count <= kFewSymbols) {
+    merge_in_passes(work, first, true);
+  } else if (count < kManySymbols) {
+    merge_by_heap(work, first);
+  } else if (!merge_in_passes(work, first, false)) {
+    merge_by_rank(work, first);
+  }
 }
 
 void BpeModel::split_bytes(std::string_view word, Work& work) const {
@@ -348,7 +353,7 @@ void BpeModel::merge_by_heap(Work& work, size_t first) const {
 
 // Joins all pairs of the lowest rank in one pass over the symbols, as long as that joins many: good for text that
 // repeats itself. False when there is more to join; the ranks are then up to date.
-bool BpeModel::merge_in_passes(Work& work, size_t first) const {
+bool BpeModel::merge_in_passes(Work& work, size_t first, bool to_the_end) const {
   Symbol* symbols = work.symbols.data() + first;
   size_t count = work.symbols.size() - first;
   fill_ranks(work.ranks, merges_, symbols, count);
@@ -393,7 +398,7 @@ bool BpeModel::merge_in_passes(Work& work, size_t first) const {
     const size_t joined = count - out;
     count = out;
     lowest = next_lowest;
-    if (joined * kWorthAPass < count) break;
+    if (!to_the_end && joined * kWorthAPass < count) break;
   }
   ranks.resize(count);
   work.symbols.resize(first + count);

@@ -47,7 +47,7 @@ class BpeModel : public TokenModel {
   int id_of_whole(std::string_view piece, Work& work) const;
   void merge_few(Work& work, size_t first) const;
   void merge_by_heap(Work& work, size_t first) const;
-  bool merge_in_passes(Work& work, size_t first) const;
+  bool merge_in_passes(Work& work, size_t first, bool to_the_end) const;
   void merge_by_rank(Work& work, size_t first) const;
   const std::bitset<65536>& neighbours() const;
 

@@ -1,7 +1,6 @@
 #include "text/normalizers.h"
 
-#include <functional>
-#include <optional>
+#include <array>
 
 #include "base/utf8.h"
 #include "text/byte_level.h"
@@ -24,51 +23,62 @@ class UnicodeNormalizer : public Normalizer {
   NormalForm form_;
 };
 
-// Replaces each character by what `map` says: nothing for "as it is", else zero or more characters.
-using CharMap = std::function<std::optional<std::u32string>(char32_t)>;
+// What becomes of a character: it stays, goes, or is replaced by up to three others.
+struct Mapped {
+  bool stays = true;
+  uint8_t count = 0;
+  std::array<char32_t, 3> characters{};
+};
+constexpr Mapped kStays;
 
-void map_characters(AlignedText& aligned, const CharMap& map) {
+Mapped replaced_by(char32_t c) { return {false, 1, {c}}; }
+Mapped stays_unless(bool goes) { return {!goes}; }
+
+template <typename Map>
+void map_characters(AlignedText& aligned, const Map& map) {
   const std::string& text = aligned.text();
   AlignedText::Rewriter out(aligned);
+  uint32_t kept = 0;
   for (uint32_t at = 0; at < text.size();) {
     const CodePoint c = code_point_at(text, at);
-    if (const auto mapped = map(c.value)) {
-      for (const char32_t value : *mapped) out.put(value, at, at + c.bytes);
-    } else {
-      out.keep(at, at + c.bytes);
+    const Mapped mapped = map(c.value);
+    if (!mapped.stays) {
+      out.keep(kept, at);
+      for (size_t i = 0; i < mapped.count; ++i) out.put(mapped.characters[i], at, at + c.bytes);
+      kept = at + c.bytes;
     }
     at += c.bytes;
   }
+  out.keep(kept, static_cast<uint32_t>(text.size()));
   out.finish();
-}
-
-std::optional<std::u32string> keep_unless(bool drop) {
-  return drop ? std::optional<std::u32string>(U"") : std::nullopt;
 }
 
 class CharNormalizer : public Normalizer {
  public:
-  explicit CharNormalizer(CharMap map) : map_(std::move(map)) {}
+  explicit CharNormalizer(Mapped (*map)(char32_t)) : map_(map) {}
   void apply(AlignedText& text) const override { map_characters(text, map_); }
 
  private:
-  CharMap map_;
+  Mapped (*map_)(char32_t);
 };
 
-std::optional<std::u32string> lower(char32_t c) {
-  std::u32string mapped;
-  append_lower(mapped, c);
-  return mapped;
+Mapped lower(char32_t c) {
+  if (c < 0x80) return c >= 'A' && c <= 'Z' ? replaced_by(c + 32) : kStays;
+  std::u32string lowered;
+  append_lower(lowered, c);
+  if (lowered.size() == 1) return lowered[0] == c ? kStays : replaced_by(lowered[0]);
+  return {false, 2, {lowered[0], lowered[1]}};
 }
 
 // What SentencePiece's "nmt" rules do to control characters and odd spaces.
-std::optional<std::u32string> nmt(char32_t c) {
+Mapped nmt(char32_t c) {
   const bool dropped = (c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
   const bool blank = c == 9 || c == 0xA || c == 0xC || c == 0xD || c == 0x1680 || (c >= 0x200B && c <= 0x200F) ||
                      c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
-  if (blank) return U" ";
-  return keep_unless(dropped);
+  return blank ? replaced_by(' ') : stays_unless(dropped);
 }
+
+Mapped without_mark(char32_t c) { return stays_unless(char_sets_of(c) & kMarks); }
 
 class StripNormalizer : public Normalizer {
  public:
@@ -164,21 +174,18 @@ class BertNormalizer : public Normalizer {
   explicit BertNormalizer(BertNormalizerOptions options) : options_(options) {}
   void apply(AlignedText& text) const override {
     if (options_.clean_text) {
-      map_characters(text, [](char32_t c) -> std::optional<std::u32string> {
-        const uint8_t sets = char_sets_of(c);
-        if (sets & kSpaces) return U" ";
-        return keep_unless(c == 0xFFFD || (sets & kOthers));
+      map_characters(text, [table = char_set_table()](char32_t c) {
+        const uint8_t sets = c < 0x10000 ? table[c] : char_sets_of(c);
+        if (sets & kSpaces) return c == ' ' ? kStays : replaced_by(' ');
+        return stays_unless(c == 0xFFFD || (sets & kOthers));
       });
     }
     if (options_.handle_chinese_chars) {
-      map_characters(text, [](char32_t c) -> std::optional<std::u32string> {
-        if (!is_chinese(c)) return std::nullopt;
-        return std::u32string{U' ', c, U' '};
-      });
+      map_characters(text, [](char32_t c) { return is_chinese(c) ? Mapped{false, 3, {' ', c, ' '}} : kStays; });
     }
     if (options_.strip_accents) {
       normalize(text, NormalForm::kNfd);
-      map_characters(text, [](char32_t c) { return keep_unless(char_sets_of(c) & kNonSpacingMarks); });
+      map_characters(text, [](char32_t c) { return stays_unless(c >= 0x300 && (char_sets_of(c) & kNonSpacingMarks)); });
     }
     if (options_.lowercase) map_characters(text, lower);
   }
@@ -224,7 +231,7 @@ NormalizerPtr read_at_depth(const Json& json, int depth) {
   if (type == "Lowercase") return std::make_unique<CharNormalizer>(lower);
   if (type == "Nmt") return std::make_unique<CharNormalizer>(nmt);
   if (type == "StripAccents") {
-    return std::make_unique<CharNormalizer>([](char32_t c) { return keep_unless(char_sets_of(c) & kMarks); });
+    return std::make_unique<CharNormalizer>(without_mark);
   }
   if (type == "Strip") {
     return std::make_unique<StripNormalizer>(json.get("strip_left", true), json.get("strip_right", true));

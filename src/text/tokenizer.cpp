@@ -24,8 +24,13 @@ class Encoder {
   void run(std::string_view text) {
     if (find_invalid_utf8(text) != std::string_view::npos) {
       run_repaired(text);
-      return;
+    } else {
+      run_valid(text);
     }
+  }
+
+ private:
+  void run_valid(std::string_view text) {
     for (const AddedTokens::Part& part : parts_.added.cut(text, false, special_)) {
       if (part.token) {
         add(part.token->id, part.bytes);
@@ -35,7 +40,6 @@ class Encoder {
     }
   }
 
- private:
   void add(int id, Span bytes) {
     out_.ids.push_back(id);
     if (offsets_) out_.offsets.push_back(bytes);
@@ -45,7 +49,7 @@ class Encoder {
   void run_repaired(std::string_view text) {
     const size_t first = out_.offsets.size();
     const std::string repaired = replace_invalid_utf8(text);
-    run(repaired);
+    run_valid(repaired);
     if (!offsets_) return;
     std::vector<uint32_t> places(repaired.size() + 1);
     size_t at = 0, to = 0;

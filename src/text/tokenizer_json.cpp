@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -58,7 +59,6 @@ class Reader {
     }
 
     read_added_tokens();
-    parts_->vocabulary->check_ids();
     if (const Json post = document_.part("post_processor"); !post.is_null()) {
       parts_->postprocessor = read_postprocessor(post, *parts_->vocabulary);
     }
@@ -101,7 +101,7 @@ class Reader {
     simdjson::dom::object entries;
     if (model_["vocab"].get(entries)) throw bad("'model.vocab' is missing or no object");
     const size_t count = entries.size();
-    parts_->vocabulary->reserve(count == 0xFFFFFF ? 0 : count, count * 8);
+    parts_->vocabulary->reserve(count, count * 8);  // simdjson counts up to 16 million
     for (const auto& [piece, value] : entries) {
       int64_t id = 0;
       if (value.get(id)) throw bad(cat("'model.vocab': the id of ", in_quotes(piece), " is no whole number"));
@@ -158,26 +158,55 @@ class Reader {
     simdjson::dom::array merges;
     if (model_["merges"].get(merges)) throw bad("'model.merges' is missing or no list");
     MergeTable table;
-    table.reserve(merges.size());
-    std::string joined;
-    uint32_t rank = 0;
+    table.reserve(merges.size() == 0xFFFFFF ? 0 : merges.size());  // simdjson counts no further
+    // Look-ups of one merge wait for memory while the next ones are read.
+    std::array<PendingMerge, 16> pending;
+    uint32_t read = 0;
     for (const element item : merges) {
-      const auto [left, right] = read_merge(item, rank);
-      const int left_id = piece_of_merge(left, rank), right_id = piece_of_merge(right, rank);
-      if (!right.starts_with(continuing_prefix)) {
-        throw bad(cat("merge ", rank, ": ", in_quotes(right), " does not start with ", in_quotes(continuing_prefix)));
+      if (read >= pending.size()) {
+        add_merge(table, pending[read % pending.size()], read - static_cast<uint32_t>(pending.size()),
+                  continuing_prefix);
       }
-      joined = left;
-      joined += right.substr(continuing_prefix.size());
-      const int result = piece_of_merge(joined, rank);
-      if (result == left_id || result == right_id) {
-        throw bad(cat("merge ", rank, ": ", in_quotes(left), " and ", in_quotes(right), " make ", in_quotes(joined),
-                      " again, which never ends"));
-      }
-      table.add(left_id, right_id, rank++, result);
+      PendingMerge& next = pending[read % pending.size()];
+      std::tie(next.left, next.right) = read_merge(item, read);
+      next.left_hash = hash_bytes(next.left);
+      next.right_hash = hash_bytes(next.right);
+      parts_->vocabulary->prefetch(next.left_hash);
+      parts_->vocabulary->prefetch(next.right_hash);
+      ++read;
+    }
+    const auto size = static_cast<uint32_t>(pending.size());
+    for (uint32_t rank = read > size ? read - size : 0; rank < read; ++rank) {
+      add_merge(table, pending[rank % size], rank, continuing_prefix);
     }
     table.finish(parts_->vocabulary->size());
     return table;
+  }
+
+  struct PendingMerge {
+    std::string_view left, right;
+    uint64_t left_hash = 0, right_hash = 0;
+  };
+
+  void add_merge(MergeTable& table, const PendingMerge& merge, uint32_t rank, std::string_view continuing_prefix) {
+    const auto& [left, right, left_hash, right_hash] = merge;
+    const int left_id = piece_of_merge(left, left_hash, rank), right_id = piece_of_merge(right, right_hash, rank);
+    if (!right.starts_with(continuing_prefix)) {
+      throw bad(cat("merge ", rank, ": ", in_quotes(right), " does not start with ", in_quotes(continuing_prefix)));
+    }
+    joined_ = left;
+    joined_ += right.substr(continuing_prefix.size());
+    // Most files list pieces in the order in which merges make them.
+    int result = last_result_ + 1;
+    if (!parts_->vocabulary->has(result) || parts_->vocabulary->piece(result) != joined_) {
+      result = piece_of_merge(joined_, hash_bytes(joined_), rank);
+    }
+    last_result_ = result;
+    if (result == left_id || result == right_id) {
+      throw bad(cat("merge ", rank, ": ", in_quotes(left), " and ", in_quotes(right), " make ", in_quotes(joined_),
+                    " again, which never ends"));
+    }
+    table.add(left_id, right_id, rank, result);
   }
 
   std::pair<std::string_view, std::string_view> read_merge(element item, uint32_t rank) const {
@@ -197,8 +226,8 @@ class Reader {
     return {left, right};
   }
 
-  int piece_of_merge(std::string_view piece, uint32_t rank) const {
-    const int id = parts_->vocabulary->find(piece);
+  int piece_of_merge(std::string_view piece, uint64_t hash, uint32_t rank) const {
+    const int id = parts_->vocabulary->find(piece, hash);
     if (id == Vocabulary::kNone) throw bad(cat("merge ", rank, ": ", in_quotes(piece), " is not in the vocabulary"));
     return id;
   }
@@ -207,6 +236,7 @@ class Reader {
     simdjson::dom::array entries;
     if (model_["vocab"].get(entries)) throw bad("'model.vocab' is missing or no list");
     std::vector<double> scores;
+    parts_->vocabulary->reserve(entries.size(), entries.size() * 8);
     for (const element item : entries) {
       simdjson::dom::array pair;
       std::string_view piece;
@@ -303,6 +333,8 @@ class Reader {
   const std::string& name_;
   element model_;
   Json settings_;
+  std::string joined_;
+  int last_result_ = -1;
   std::shared_ptr<TokenizerParts> parts_ = std::make_shared<TokenizerParts>();
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 
 #include "base/error.h"
@@ -14,6 +15,7 @@ namespace wick {
 Tokenizer Tokenizer::from_tiktoken(std::string_view text, std::string_view pattern, const std::string& name) {
   auto parts = std::make_shared<TokenizerParts>();
   parts->vocabulary = std::make_shared<Vocabulary>(name);
+  parts->vocabulary->reserve(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1, text.size());
   int64_t line_number = 0;
   const auto bad = [&](std::string_view what) {
     return Error(ErrorCode::kBadFile, cat(name, ": line ", line_number, " ", what));
@@ -37,7 +39,6 @@ Tokenizer Tokenizer::from_tiktoken(std::string_view text, std::string_view patte
     parts->vocabulary->add(*bytes, rank);
   }
   if (parts->vocabulary->size() == 0) throw Error(ErrorCode::kBadFile, cat(name, ": holds no tokens"));
-  parts->vocabulary->check_ids();
 
   std::vector<uint32_t> ranks(static_cast<size_t>(parts->vocabulary->size()));
   for (size_t id = 0; id < ranks.size(); ++id) ranks[id] = static_cast<uint32_t>(id);

@@ -11,7 +11,6 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMaxId = int64_t{1} << 26;
 constexpr size_t kMaxBytes = size_t{1} << 30;
 
 uint64_t mix(uint64_t a, uint64_t b) {
@@ -50,28 +49,27 @@ void Vocabulary::reserve(size_t pieces, size_t bytes) {
   bytes_.reserve(bytes);
   entries_.reserve(pieces);
   grow(pieces);
+  max_id_ = std::min(kMaxId, 2 * static_cast<int64_t>(pieces) + 65536);
 }
 
 void Vocabulary::grow(size_t pieces) {
-  const size_t wanted = std::bit_ceil(std::max<size_t>(pieces * 2, 16));
+  const size_t wanted = std::bit_ceil(std::max<size_t>(pieces + pieces / 2, 16));
   if (wanted <= slots_.size()) return;
   slots_.assign(wanted, {});
   for (int id = 0; id < size(); ++id) {
-    if (entries_[id].used && find(piece(id)) == kNone) index(piece(id), id);
+    if (entries_[id].used && find(piece(id)) == kNone) index(hash_bytes(piece(id)), id);
   }
 }
 
-void Vocabulary::index(std::string_view piece, int id) {
-  const uint64_t hash = hash_bytes(piece);
+void Vocabulary::index(uint64_t hash, int id) {
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
   while (slots_[slot].id != kNone) slot = (slot + 1) & mask;
   slots_[slot] = {static_cast<uint32_t>(hash >> 32), id};
 }
 
-int Vocabulary::find(std::string_view piece) const {
+int Vocabulary::find(std::string_view piece, uint64_t hash) const {
   if (slots_.empty()) return kNone;
-  const uint64_t hash = hash_bytes(piece);
   const auto tag = static_cast<uint32_t>(hash >> 32);
   const size_t mask = slots_.size() - 1;
   for (size_t slot = hash & mask; slots_[slot].id != kNone; slot = (slot + 1) & mask) {
@@ -81,9 +79,9 @@ int Vocabulary::find(std::string_view piece) const {
 }
 
 void Vocabulary::store(std::string_view piece, int64_t id) {
-  if (id < 0 || id >= kMaxId) {
-    throw Error(ErrorCode::kBadFile,
-                cat(place_, ": the id ", id, " of ", in_quotes(piece), " is out of range (0 to ", kMaxId - 1, ")"));
+  if (id < 0 || id >= max_id_) {
+    throw Error(ErrorCode::kBadFile, cat(place_, ": the id ", id, " of ", in_quotes(piece), " is ",
+                                         id < 0 ? "negative" : "far beyond the number of pieces"));
   }
   if (has(id)) {
     throw Error(ErrorCode::kBadFile, cat(place_, ": the id ", id, " is given to both ",
@@ -102,25 +100,19 @@ void Vocabulary::store(std::string_view piece, int64_t id) {
 }
 
 void Vocabulary::add(std::string_view piece, int64_t id) {
-  if (const int other = find(piece); other != kNone) {
+  const uint64_t hash = hash_bytes(piece);
+  if (const int other = find(piece, hash); other != kNone) {
     throw Error(ErrorCode::kBadFile,
                 cat(place_, ": ", in_quotes(piece), " is given twice, with the ids ", other, " and ", id));
   }
-  if ((count_ + 1) * 2 > slots_.size()) grow(count_ * 2 + 1);
+  if ((count_ + 1) * 4 > slots_.size() * 3) grow(count_ * 2 + 1);
   store(piece, id);
-  index(piece, static_cast<int>(id));
+  index(hash, static_cast<int>(id));
 }
 
 void Vocabulary::add_duplicate(std::string_view piece, int64_t id) {
   if (find(piece) == kNone) return add(piece, id);
   store(piece, id);
-}
-
-void Vocabulary::check_ids() const {
-  if (entries_.size() > 2 * count_ + 65536) {
-    throw Error(ErrorCode::kBadFile,
-                cat(place_, ": the largest id is ", entries_.size() - 1, ", but there are only ", count_, " pieces"));
-  }
 }
 
 }  // namespace wick

@@ -26,6 +26,18 @@ void write_tensor_data(const std::filesystem::path& folder) {
   }
 }
 
+// The small tokenizers of the tests, after the byte that says "tokenizer.json"; and a few tiktoken lines.
+void write_tokenizers(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  for (const auto& item : std::filesystem::directory_iterator(WICK_SOURCE_DIR "/tests/fixtures/tokenizers")) {
+    if (!item.path().string().ends_with(".tokenizer.json")) continue;
+    std::ofstream(folder / item.path().filename(), std::ios::binary)
+        << '\x02' << std::ifstream(item.path(), std::ios::binary).rdbuf();
+  }
+  std::ofstream(folder / "tiktoken", std::ios::binary) << "\x01"
+                                                       << "YQ== 0\nYg== 1\nYWI= 2\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,4 +50,5 @@ int main(int argc, char** argv) {
   write(folder / "gguf", wick::good_gguf(), wick::damaged_gguf());
   write(folder / "index", wick::good_index(), wick::damaged_indexes());
   write_tensor_data(folder / "tensor_data");
+  write_tokenizers(folder / "tokenizer");
 }
