@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "text/grammar/grammar.h"
+#include "text/grammar/mask_walk.h"
 #include "text/grammar/match_cache.h"
 
 namespace wick {
@@ -24,12 +25,7 @@ bool GrammarState::mask(std::span<uint32_t> bits) {
   if (!has_ended_) {
     if (cache_->is_full()) move_to_fresh_cache();
     const grammar::TokenMask& mask = cache_->mask(state_);
-    using Kind = grammar::TokenMask::Kind;
-    if (mask.kind == Kind::kAllBut) std::copy(text_bits.begin(), text_bits.end(), bits.begin());
-    if (mask.kind == Kind::kBits) std::copy(mask.bits.begin(), mask.bits.end(), bits.begin());
-    for (const uint32_t token : mask.tokens) {
-      mask.kind == Kind::kOnly ? grammar::set_bit(bits, token) : grammar::clear_bit(bits, token);
-    }
+    grammar::write_mask(mask, text_bits, bits);
     any = mask.any;
   }
   if (is_complete()) {

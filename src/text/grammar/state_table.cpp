@@ -1,6 +1,7 @@
 #include "text/grammar/state_table.h"
 
 #include <algorithm>
+#include <bitset>
 #include <optional>
 
 #include "base/error.h"
@@ -153,55 +154,120 @@ State* StateTable::intern(std::vector<Item> items, bool is_complete) {
   return &state;
 }
 
+void StateTable::targets_of(const State& state, uint8_t byte, std::vector<Item>& targets) const {
+  targets.clear();
+  for (const Item& item : state.items) {
+    for (const ByteEdge& edge : automaton_.edges_of(automaton_.positions[item.position])) {
+      if (edge.bytes.first <= byte && byte <= edge.bytes.last) targets.push_back({edge.target, item.frame});
+    }
+  }
+}
+
+// Bytes with the same targets lead to the same state, so that most of the next states need not be made.
 const Run& StateTable::run(State& state) {
   if (state.run) return *state.run;
-  // The next state that most ASCII characters lead to.
-  struct Target {
-    State* state;
-    int count;
+  struct Group {
+    std::vector<Item> targets;
+    std::bitset<128> bytes;
   };
-  std::vector<Target> targets;
-  for (int byte = 0; byte < 128; ++byte) {
-    State* target = next(state, static_cast<uint8_t>(byte));
-    if (target == &dead_) continue;
-    const auto known = std::find_if(targets.begin(), targets.end(), [&](const Target& t) { return t.state == target; });
-    known == targets.end() ? targets.push_back({target, 1}) : void(++known->count);
+  std::vector<Group> groups;
+  std::vector<Item> targets;
+  for (int byte = 0, end = 0; byte < 128; byte = end) {
+    for (end = byte + 1; end < 128 && automaton_.byte_class[end] == automaton_.byte_class[byte];) ++end;
+    targets_of(state, static_cast<uint8_t>(byte), targets);
+    if (targets.empty()) continue;
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.targets == targets; });
+    if (group == groups.end()) group = groups.insert(group, {targets, {}});
+    for (int i = byte; i < end; ++i) group->bytes.set(static_cast<size_t>(i));
   }
-  auto run = std::make_unique<Run>();
-  const auto most = std::max_element(targets.begin(), targets.end(),
-                                     [](const Target& a, const Target& b) { return a.count < b.count; });
-  if (most != targets.end()) {
-    run->next = most->state;
-    for (int byte = 0; byte < 128; ++byte)
-      run->ascii[byte] = known_next(state, static_cast<uint8_t>(byte)) == run->next;
-    run->other = reads_all_beyond_ascii(state, run->next);
-  }
+  state.run = std::make_unique<Run>();
   bytes_ += sizeof(Run);
-  state.run = std::move(run);
+  const auto most = std::max_element(groups.begin(), groups.end(),
+                                     [](const Group& a, const Group& b) { return a.bytes.count() < b.bytes.count(); });
+  if (most == groups.end()) return *state.run;
+  uint8_t byte = 0;
+  while (!most->bytes[byte]) ++byte;
+  State* target = next(state, byte);
+  if (target == &dead_) return *state.run;
+  state.run->next = target;
+  state.run->characters.ascii = most->bytes;
+  if (most->targets.size() == 1) {
+    // Of the items one alone reads what lies beyond ASCII, and ends where it does with ASCII.
+    size_t readers = 0;
+    for (const Item& item : state.items) {
+      const auto edges = automaton_.edges_of(automaton_.positions[item.position]);
+      if (std::none_of(edges.begin(), edges.end(), [](const ByteEdge& edge) { return edge.bytes.last >= 0x80; }))
+        continue;
+      ++readers;
+      state.run->characters.other = Item{target_beyond_ascii(item.position), item.frame} == most->targets[0];
+    }
+    state.run->characters.other &= readers == 1;
+  }
   return *state.run;
 }
 
-bool StateTable::reads_all_beyond_ascii(State& state, const State* target) {
+uint32_t StateTable::run_length(State& state, uint32_t count) {
+  run(state);
+  Run& wanted = *state.run;
+  if (wanted.length >= count || wanted.is_length) return wanted.length;
+  State* at = &state;
+  for (wanted.length = 0; wanted.length < count; ++wanted.length) {
+    const Run& here = run(*at);
+    const auto& [ascii, other] = here.characters;
+    wanted.is_length = !here.next || (wanted.characters.other && !other) || (wanted.characters.ascii & ~ascii).any();
+    if (wanted.is_length) break;
+    if (here.next == at) {
+      wanted.length = Run::kEndless;
+      wanted.is_length = true;
+      break;
+    }
+    at = here.next;
+  }
+  return wanted.length;
+}
+
+bool StateTable::reads_any(State& state, const RunCharacters& characters) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const bool is_one = byte < 128 ? characters.ascii[static_cast<size_t>(byte)] : characters.other;
+    if (is_one && next(state, static_cast<uint8_t>(byte)) != &dead_) return true;
+  }
+  return false;
+}
+
+// The position that every character beyond ASCII leads to from here, if that is one and the same and lies in the same
+// rule; else kNoTarget.
+uint32_t StateTable::target_beyond_ascii(uint32_t position) {
+  constexpr uint32_t kUnknown = UINT32_MAX, kNoTarget = UINT32_MAX - 1;
   static const std::vector<Utf8Sequence> kBeyondAscii = utf8_sequences(CodepointSet({{0x80, kMaxCodepoint}}));
-  std::vector<State*> from, to;
+  if (beyond_ascii_.empty()) beyond_ascii_.assign(automaton_.positions.size(), kUnknown);
+  uint32_t& result = beyond_ascii_[position];
+  if (result != kUnknown) return result;
+  result = kNoTarget;
+  uint32_t common = kUnknown;
+  std::vector<uint32_t> from, to;
   for (const Utf8Sequence& sequence : kBeyondAscii) {
-    from = {&state};
+    from = {position};
     for (int i = 0; i < sequence.length; ++i) {
       to.clear();
-      for (State* at : from) {
+      for (const uint32_t at : from) {
+        const Position& place = automaton_.positions[at];
+        if (i > 0 && (place.can_end || place.calls_begin != place.calls_end)) return result;
         for (int byte = sequence.bytes[i].first; byte <= sequence.bytes[i].last; ++byte) {
-          State* reached = next(*at, static_cast<uint8_t>(byte));
-          if (reached == &dead_) return false;
-          if (to.empty() || to.back() != reached) to.push_back(reached);
+          bool is_read = false;
+          for (const ByteEdge& edge : automaton_.edges_of(place)) {
+            if (edge.bytes.first > byte || byte > edge.bytes.last) continue;
+            is_read = true;
+            if (std::find(to.begin(), to.end(), edge.target) == to.end()) to.push_back(edge.target);
+          }
+          if (!is_read) return result;
         }
       }
-      std::sort(to.begin(), to.end());
-      to.erase(std::unique(to.begin(), to.end()), to.end());
       std::swap(from, to);
     }
-    if (from.size() != 1 || from[0] != target) return false;
+    if (from.size() != 1 || (common != kUnknown && from[0] != common)) return result;
+    common = from[0];
   }
-  return true;
+  return result = common;
 }
 
 Snapshot StateTable::save(const State& state) const {

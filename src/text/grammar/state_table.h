@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <bitset>
 #include <deque>
 #include <memory>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 
 #include "text/grammar/automaton.h"
 #include "text/grammar/frames.h"
+#include "text/grammar/run_index.h"
 #include "text/grammar/token_mask.h"
 
 namespace wick::grammar {
@@ -24,9 +24,11 @@ struct State;
 
 // The characters that all lead from a state to one and the same next state, if most do: inside a string, nearly all.
 struct Run {
-  std::bitset<128> ascii;
-  bool other = false;  // all characters beyond ASCII too
-  State* next = nullptr;
+  RunCharacters characters;
+  State* next = nullptr;   // null: there are none
+  uint32_t length = 0;     // at least so many in a row: each state on the way reads all of them
+  bool is_length = false;  // exactly so many, or kEndless
+  static constexpr uint32_t kEndless = 1 << 20;
 };
 
 // Everything a text read so far can be. Items are those of its positions that read a byte, sorted, one per position.
@@ -69,6 +71,11 @@ class StateTable {
     return compute_next(state, automaton_.byte_class[byte]);
   }
   const Run& run(State& state);
+  // How many characters of the state's run can follow each other; what is more than `count` is not counted, unless it
+  // is kEndless.
+  uint32_t run_length(State& state, uint32_t count);
+  // Whether the state reads any of these characters.
+  bool reads_any(State& state, const RunCharacters& characters);
 
   Snapshot save(const State& state) const;
   State* restore(const Snapshot& snapshot);
@@ -93,7 +100,8 @@ class StateTable {
   void merge_positions();
   bool add(Item item);
   State* intern(std::vector<Item> items, bool is_complete);
-  bool reads_all_beyond_ascii(State& state, const State* target);
+  void targets_of(const State& state, uint8_t byte, std::vector<Item>& targets) const;
+  uint32_t target_beyond_ascii(uint32_t position);
 
   const Automaton& automaton_;
   FrameTable frames_;
@@ -102,6 +110,8 @@ class StateTable {
   State dead_;
   State* start_ = nullptr;
   size_t bytes_ = 0;
+
+  std::vector<uint32_t> beyond_ascii_;  // per position: see target_beyond_ascii
 
   // Scratch of close().
   std::vector<Item> items_;

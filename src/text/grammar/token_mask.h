@@ -2,18 +2,28 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
+
+#include "text/grammar/run_index.h"
 
 namespace wick::grammar {
 
 // Which tokens may come next, stored as whatever is shortest.
 struct TokenMask {
-  enum class Kind : uint8_t { kOnly, kAllBut, kBits };
+  enum class Kind : uint8_t {
+    kOnly,    // `tokens`
+    kAllBut,  // all text tokens but `tokens`
+    kBits,    // `bits`
+    kRun,     // those of `run` but for its `too_long` longest ones; and `tokens`
+  };
   Kind kind = Kind::kOnly;
-  std::vector<uint32_t> tokens;  // kOnly: those allowed; kAllBut: text tokens that are not
-  std::vector<uint32_t> bits;    // kBits
-  bool any = false;              // at least one is allowed
+  std::vector<uint32_t> tokens;
+  std::vector<uint32_t> bits;
+  std::shared_ptr<const RunIndex> run;
+  uint32_t too_long = 0;
+  bool any = false;  // at least one is allowed
 
   size_t bytes() const { return sizeof(TokenMask) + (tokens.size() + bits.size()) * sizeof(uint32_t); }
 };

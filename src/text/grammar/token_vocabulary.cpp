@@ -7,37 +7,15 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "text/grammar/token_mask.h"
+#include "text/grammar/utf8_state.h"
 
 namespace wick {
 namespace {
 
+using namespace grammar;
+
 constexpr int kMaxId = 1 << 24;
 constexpr size_t kMaxTokenBytes = 60000;
-
-// The states between the bytes of a UTF-8 character, by what must follow.
-enum Utf8State : uint8_t { kBoundary, kTail1, kTail2, kTail3, kAfterE0, kAfterEd, kAfterF0, kAfterF4, kBroken };
-
-Utf8State utf8_next(Utf8State state, uint8_t byte) {
-  const auto within = [&](int first, int last, Utf8State then) {
-    return byte >= first && byte <= last ? then : kBroken;
-  };
-  switch (state) {
-    case kTail1: return within(0x80, 0xBF, kBoundary);
-    case kTail2: return within(0x80, 0xBF, kTail1);
-    case kTail3: return within(0x80, 0xBF, kTail2);
-    case kAfterE0: return within(0xA0, 0xBF, kTail1);
-    case kAfterEd: return within(0x80, 0x9F, kTail1);
-    case kAfterF0: return within(0x90, 0xBF, kTail2);
-    case kAfterF4: return within(0x80, 0x8F, kTail2);
-    case kBroken: return kBroken;
-    case kBoundary: break;
-  }
-  if (byte < 0x80) return kBoundary;
-  if (byte < 0xC2 || byte > 0xF4) return kBroken;
-  if (byte < 0xE0) return kTail1;
-  if (byte < 0xF0) return byte == 0xE0 ? kAfterE0 : byte == 0xED ? kAfterEd : kTail2;
-  return byte == 0xF0 ? kAfterF0 : byte == 0xF4 ? kAfterF4 : kTail3;
-}
 
 using Utf8Table = std::array<std::array<uint8_t, 256>, 8>;
 Utf8Table utf8_table() {
@@ -82,6 +60,14 @@ TokenVocabulary::TokenVocabulary(std::vector<std::string> token_bytes, std::span
   sort_tokens();
   build_nodes();
   summarise();
+  // What JSON strings are made of: nearly every grammar asks for it.
+  RunCharacters json_string{.ascii = {}, .other = true};
+  for (size_t c = 0x20; c < 0x80; ++c) json_string.ascii[c] = c != '"' && c != '\\';
+  run_index(json_string)->by_length();
+}
+
+std::shared_ptr<const grammar::RunIndex> TokenVocabulary::run_index(const grammar::RunCharacters& characters) const {
+  return run_indexes_->get(*this, characters);
 }
 
 std::string_view TokenVocabulary::text(int token) const {
@@ -104,7 +90,12 @@ void TokenVocabulary::sort_tokens() {
     return order != 0 ? order < 0 : a.second < b.second;
   });
   sorted_.reserve(keys.size());
-  for (const auto& [key, id] : keys) sorted_.push_back(id);
+  sorted_characters_.reserve(keys.size());
+  for (const auto& [key, id] : keys) {
+    sorted_.push_back(id);
+    sorted_characters_.push_back(static_cast<uint16_t>(
+        std::count_if(bytes_[id].begin(), bytes_[id].end(), [](char c) { return (c & 0xC0) != 0x80; })));
+  }
 }
 
 void TokenVocabulary::build_nodes() {

@@ -2,10 +2,13 @@
 
 #include <bitset>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "text/grammar/run_index.h"
 
 namespace wick {
 
@@ -18,6 +21,8 @@ class TokenVocabulary {
   // [0, 2^24). A token without bytes is never allowed either: it would make no progress.
   // Throws Error(kInvalidArgument) for other ids.
   TokenVocabulary(std::vector<std::string> token_bytes, std::span<const int> special, std::span<const int> end);
+  TokenVocabulary(const TokenVocabulary&) = delete;
+  TokenVocabulary& operator=(const TokenVocabulary&) = delete;
 
   int size() const { return size_; }  // one more than the highest id
   bool is_end(int token) const {
@@ -44,9 +49,11 @@ class TokenVocabulary {
   };
   std::span<const Node> nodes() const { return nodes_; }  // a last one, behind all, holds the count of tokens
   const Below& below(uint32_t node) const { return below_[node]; }
-  std::span<const uint32_t> sorted_tokens() const { return sorted_; }  // by text
-  std::span<const uint32_t> text_bits() const { return text_bits_; }   // a bit per token in sorted_tokens()
+  std::span<const uint32_t> sorted_tokens() const { return sorted_; }                 // by text
+  std::span<const uint16_t> sorted_characters() const { return sorted_characters_; }  // that begin in each of them
+  std::span<const uint32_t> text_bits() const { return text_bits_; }  // a bit per token in sorted_tokens()
   std::span<const uint32_t> end_tokens() const { return end_; }
+  std::shared_ptr<const grammar::RunIndex> run_index(const grammar::RunCharacters& characters) const;
 
  private:
   enum class Kind : uint8_t { kText, kSpecial, kEnd };
@@ -59,9 +66,11 @@ class TokenVocabulary {
   std::vector<Kind> kinds_;
   std::vector<uint32_t> end_;
   std::vector<uint32_t> sorted_;
+  std::vector<uint16_t> sorted_characters_;
   std::vector<uint32_t> text_bits_;
   std::vector<Node> nodes_;
   std::vector<Below> below_;
+  std::unique_ptr<grammar::RunIndexes> run_indexes_ = std::make_unique<grammar::RunIndexes>();
 };
 
 }  // namespace wick
