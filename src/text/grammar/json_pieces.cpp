@@ -81,20 +81,21 @@ ExprId JsonPieces::string() {
   });
 }
 
+// Numbers that every reader of JSON can represent, and that come to an end: a model may otherwise never stop.
 ExprId JsonPieces::number() {
   return once(number_, "json number", [&] {
-    const ExprId digits = rules_.repeat(rules_.chars(CodepointSet({{'0', '9'}})), 1, std::nullopt);
-    const ExprId fraction = rules_.optional(rules_.sequence({rules_.bytes("."), digits}));
-    const ExprId exponent = rules_.optional(
-        rules_.sequence({rules_.chars(CodepointSet({{'e', 'e'}, {'E', 'E'}})),
-                         rules_.optional(rules_.chars(CodepointSet({{'+', '+'}, {'-', '-'}}))), digits}));
-    return rules_.sequence({integer(), fraction, exponent});
+    const ExprId digit = rules_.chars(CodepointSet({{'0', '9'}}));
+    const ExprId fraction = rules_.sequence({rules_.bytes("."), rules_.repeat(digit, 1, kMaxFractionDigits)});
+    const ExprId exponent = rules_.sequence({rules_.chars(CodepointSet({{'e', 'e'}, {'E', 'E'}})),
+                                             rules_.optional(rules_.chars(CodepointSet({{'+', '+'}, {'-', '-'}}))),
+                                             rules_.repeat(digit, 1, kMaxExponentDigits)});
+    return rules_.sequence({integer(), rules_.optional(fraction), rules_.optional(exponent)});
   });
 }
 
 ExprId JsonPieces::integer() {
   return once(integer_, "json integer", [&] {
-    const ExprId digits = rules_.repeat(rules_.chars(CodepointSet({{'0', '9'}})), 0, std::nullopt);
+    const ExprId digits = rules_.repeat(rules_.chars(CodepointSet({{'0', '9'}})), 0, kMaxWholeDigits - 1);
     const ExprId whole =
         rules_.choice({rules_.bytes("0"), rules_.sequence({rules_.chars(CodepointSet({{'1', '9'}})), digits})});
     return rules_.sequence({rules_.optional(rules_.bytes("-")), whole});

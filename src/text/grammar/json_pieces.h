@@ -12,6 +12,8 @@ namespace wick::grammar {
 // The parts JSON is made of, as rules that are made once and called from then on.
 class JsonPieces {
  public:
+  static constexpr int kMaxWholeDigits = 18, kMaxFractionDigits = 24, kMaxExponentDigits = 2;
+
   JsonPieces(RuleSet& rules, JsonLayout layout) : rules_(rules), layout_(layout) {}
 
   ExprId value();   // of any kind

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/grammar/json_pieces.h"
+
 namespace wick::grammar {
 namespace {
 
@@ -68,7 +70,9 @@ ExprId NumberRanges::whole_between(const std::string& first, const std::optional
     options.push_back(same_length(low, high));
   }
   if (!last) {
-    options.push_back(rules_.sequence({digit('1', '9'), digits(static_cast<int64_t>(first.size()), std::nullopt)}));
+    const auto least = static_cast<int64_t>(first.size());  // behind the first digit: one digit more in all
+    const int64_t most = std::max<int64_t>(least, JsonPieces::kMaxWholeDigits - 1);
+    options.push_back(rules_.sequence({digit('1', '9'), digits(least, most)}));
   }
   return rules_.choice(std::move(options));
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMaxFraction = 15;
 constexpr int64_t kMaxModulus = 1000;
+constexpr size_t kMaxMultipleDigits = 15;
 constexpr int64_t kMaxListed = 10000;
 constexpr int64_t kMaxStep = 1'000'000'000'000'000;
 
@@ -96,7 +97,6 @@ Step step_of(const MergedSchema& schema) {
   return step;
 }
 
-// One rule per remainder of the digits read so far.
 ExprId compile_modulus(const Json& at, const Limits& limits, int64_t modulus, RuleSet& rules) {
   const bool no_sign = limits.lower && limits.lower->value.is_zero() && !limits.lower->is_exclusive;
   if (modulus > kMaxModulus || limits.upper || (limits.lower && !no_sign)) {
@@ -104,21 +104,27 @@ ExprId compile_modulus(const Json& at, const Limits& limits, int64_t modulus, Ru
                                " and with no limit but a minimum of 0, or with at most ", kMaxListed,
                                " multiples between the limits"));
   }
-  std::vector<RuleId> by_remainder;
-  for (int64_t i = 0; i < modulus; ++i) by_remainder.push_back(rules.add_rule(cat("multiples of ", modulus)));
-  const auto digits_from = [&](int64_t remainder, int first_digit) {
+  // rules[left][remainder]: what may follow when so many digits are left and those read have this remainder.
+  std::vector<std::vector<RuleId>> by_remainder(kMaxMultipleDigits);
+  for (auto& rules_left : by_remainder) {
+    for (int64_t i = 0; i < modulus; ++i) rules_left.push_back(rules.add_rule(cat("multiples of ", modulus)));
+  }
+  const auto digits_from = [&](size_t left, int64_t remainder, int first_digit) {
     std::vector<ExprId> options;
-    for (int digit = first_digit; digit <= 9; ++digit) {
+    for (int digit = first_digit; digit <= 9 && left > 0; ++digit) {
       const char text = static_cast<char>('0' + digit);
+      const auto next = static_cast<size_t>((remainder * 10 + digit) % modulus);
       options.push_back(
-          rules.sequence({rules.bytes(std::string_view(&text, 1)),
-                          rules.call(by_remainder[static_cast<size_t>((remainder * 10 + digit) % modulus)])}));
+          rules.sequence({rules.bytes(std::string_view(&text, 1)), rules.call(by_remainder[left - 1][next])}));
     }
     if (first_digit == 0 && remainder == 0) options.push_back(rules.empty());
     return rules.choice(std::move(options));
   };
-  for (int64_t i = 0; i < modulus; ++i) rules.define(by_remainder[static_cast<size_t>(i)], digits_from(i, 0));
-  const ExprId positive = digits_from(0, 1);
+  for (size_t left = 0; left < by_remainder.size(); ++left) {
+    for (int64_t i = 0; i < modulus; ++i)
+      rules.define(by_remainder[left][static_cast<size_t>(i)], digits_from(left, i, 0));
+  }
+  const ExprId positive = digits_from(kMaxMultipleDigits, 0, 1);
   const ExprId signed_number = no_sign ? positive : rules.sequence({rules.optional(rules.bytes("-")), positive});
   return rules.choice({rules.bytes("0"), signed_number});
 }
