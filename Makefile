@@ -18,10 +18,10 @@ build     = @echo "build      build/$(1) ($(JOBS) jobs)" && cmake --build --pres
 ctest     = @ctest --preset $(1) -j $(JOBS) --progress
 
 .DEFAULT_GOAL := help
-.PHONY: help run test dev clang asan tsan cuda wasm aarch64 bench format lint clean
+.PHONY: help run test test-real dev clang asan fuzz tsan cuda wasm aarch64 bench format lint clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 run:  ## install what is missing, build, show the machine and check that Wick computes (wick doctor)
 	$(install_deps) core test
@@ -34,6 +34,13 @@ test:  ## install what is missing, build, run every test in random order
 	$(call configure,release)
 	$(call build,release)
 	$(call ctest,release)
+
+test-real:  ## fetch public models (600 MB, kept in ~/.cache/wick) and run the tests that use them
+	$(install_deps) core test $(if $(shell command -v npm),,models)
+	@tools/get-test-models
+	$(call configure,release)
+	$(call build,release,--target wick test_real)
+	$(call ctest,real)
 
 dev:  ## build with warnings as errors and assertions; run every test
 	$(install_deps) core test
@@ -52,6 +59,20 @@ asan:  ## the same with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call configure,asan)
 	$(call build,asan)
 	$(call ctest,asan)
+
+# Each fuzzer starts from the seeds and from what earlier runs found, kept in build/fuzz/corpus.
+FUZZ_SECONDS ?= 600
+fuzz:  ## build the fuzzers of the file formats with Clang and run each for ten minutes (FUZZ_SECONDS=n)
+	$(install_deps) core test clang
+	$(call configure,fuzz)
+	$(call build,fuzz,--target fuzzers)
+	@build/fuzz/bin/write_seeds build/fuzz/seeds
+	@for kind in safetensors gguf index tensor_data; do \
+	  echo "fuzz       $$kind ($(FUZZ_SECONDS) s)" && mkdir -p build/fuzz/corpus/$$kind build/fuzz/seeds/$$kind && \
+	  build/fuzz/bin/fuzz_$$kind -max_total_time=$(FUZZ_SECONDS) -timeout=5 -malloc_limit_mb=64 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/$$kind- build/fuzz/corpus/$$kind build/fuzz/seeds/$$kind \
+	    > build/fuzz/$$kind.log 2>&1 || { tail -n 40 build/fuzz/$$kind.log; exit 1; }; \
+	done; echo "no findings"
 
 tsan:  ## the same with ThreadSanitizer
 	$(install_deps) core test

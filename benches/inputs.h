@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "ops/quantize.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -12,7 +13,9 @@ namespace wick {
 inline const Tensor& random_input(const Shape& shape, uint64_t seed, DType dtype = DType::kF32) {
   static std::map<std::string, Tensor> made;
   Tensor& input = made[cat(shape, " ", seed, " ", dtype)];
-  if (!input.defined()) input = randn(shape, seed, dtype);
+  if (!input.defined()) {
+    input = is_packed(dtype) ? quantize(randn(shape, seed), dtype) : randn(shape, seed, dtype);
+  }
   return input;
 }
 

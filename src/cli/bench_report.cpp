@@ -65,9 +65,9 @@ const Measurement* find_limit(const std::vector<Measurement>& measurements, std:
   return best;
 }
 
-// matmul_bf16_nt and matmul_f16_nt are held against Wick's own matmul_f32_nt of the same size.
+// matmul_bf16_nt, matmul_q4_k_nt and so on are held against Wick's own matmul_f32_nt of the same size.
 const Measurement* find_f32_twin(const std::vector<Measurement>& measurements, const BenchmarkName& half) {
-  for (const char* type : {"_bf16", "_f16"}) {
+  for (const char* type : {"_bf16", "_f16", "_q8_0", "_q4_0", "_q4_k", "_q6_k"}) {
     const size_t place = half.key.find(type);
     if (place == std::string::npos) continue;
     const std::string_view tail = std::string_view(half.key).substr(place + std::string_view(type).size());

@@ -9,6 +9,8 @@ namespace wick {
 using Action = std::function<int()>;
 
 void add_doctor(CLI::App& app, Action& action);
+void add_inspect(CLI::App& app, Action& action);
+void add_quantize(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 
 }  // namespace wick

@@ -33,6 +33,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   wick::Action action;
   wick::add_doctor(app, action);
+  wick::add_inspect(app, action);
+  wick::add_quantize(app, action);
   wick::add_bench(app, action);
   try {
     app.parse(argc, argv);

@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "base/thread_pool.h"
 #include "ops/check.h"
 #include "ops/packed.h"
 #include "ops/reshape.h"
 #include "quant/format.h"
+#include "quant/rows.h"
 
 namespace wick {
 
@@ -15,10 +15,11 @@ Tensor quantize(const Tensor& x, DType dtype, const Tensor& importance) {
   if (!is_packed(dtype)) {
     throw Error(ErrorCode::kDType, cat("quantize: ", dtype, " is not a packed dtype; use to_dtype"));
   }
-  const QuantFormat& format = quant_format(dtype);
-  if (!format.encode) throw Error(ErrorCode::kUnsupported, cat("quantize: ", dtype, " can be read but not written"));
+  if (!quant_format(dtype).encode) {
+    throw Error(ErrorCode::kUnsupported, cat("quantize: ", dtype, " can be read but not written"));
+  }
   const int64_t k = x.rank() == 0 ? 1 : x.dim(-1);
-  const Tensor source = x.to_device(Device::cpu()).to_dtype(DType::kF32).contiguous();
+  const Tensor source = x.to_device(Device::cpu()).contiguous();
   std::vector<float> weights;
   if (importance.defined()) {
     weights = importance.to_vector<float>();
@@ -28,13 +29,8 @@ Tensor quantize(const Tensor& x, DType dtype, const Tensor& importance) {
   }
   Tensor out = empty(x.shape(), dtype, source.device());
   if (out.numel() == 0) return out.to_device(x.device());
-  const float* from = source.data<float>();
-  const int64_t row_bytes = bytes_of(dtype, k);
-  parallel_for(out.numel() / k, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      format.encode(from + row * k, out.raw() + row * row_bytes, k, weights.empty() ? nullptr : weights.data());
-    }
-  });
+  convert_rows(
+      {x.dtype(), dtype, source.raw(), out.raw(), out.numel() / k, k, weights.empty() ? nullptr : weights.data()});
   return out.to_device(x.device());
 }
 

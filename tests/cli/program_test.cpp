@@ -30,7 +30,8 @@ TEST(Program, ShowsItsVersion) {
 TEST(Program, HelpNamesEveryCommandAndGivesExamples) {
   const auto help = wick({"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* word : {"doctor", "bench", "--version"}) EXPECT_TRUE(contains(help.output, word)) << word;
+  for (const char* word : {"doctor", "inspect", "quantize", "bench", "--version"})
+    EXPECT_TRUE(contains(help.output, word)) << word;
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"doctor", "--help"}, {"bench", "ops", "--help"}}) {
     const auto result = wick(words);

@@ -9,9 +9,6 @@
 namespace wick::cpu {
 namespace {
 
-// From here on unpacking the weights into panels pays.
-constexpr int64_t kManyRows = 8;
-
 PackedKernels kernels_of(DType dtype) {
   for (const auto find : {packed_kernels32, packed_kernels256, packed_kernels_codebook}) {
     if (const PackedKernels kernels = find(dtype); kernels.block != 0) return kernels;
@@ -42,11 +39,12 @@ void matmul_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
   if (kernels.block == 0 || k == 0 || !aligned) return matmul_decoded(x, w, out);
   const PackedJob job{pack_activations(x, kernels.block),  w.raw(),   n,
                       bytes_of(w.dtype(), w.strides()[0]), out.raw(), out.dtype()};
-  const auto body = rows < kManyRows ? kernels.few : kernels.many;
+  const bool few = rows < kernels.many_rows;
+  const auto body = few ? kernels.few : kernels.many;
   // Pieces large enough to hide their start, small enough to share out evenly.
   const int64_t row_bytes = bytes_of(w.dtype(), k);
   const int64_t share = round_up(ceil_div(n, ThreadPool::instance().size()), kPanel);
-  const int64_t piece = rows < kManyRows ? round_up(ceil_div(32 << 10, row_bytes), kPanel) : panels_at_once(k) * kPanel;
+  const int64_t piece = few ? round_up(ceil_div(32 << 10, row_bytes), kPanel) : panels_at_once(k) * kPanel;
   parallel_for(n, std::min(share, piece), [&](int64_t begin, int64_t end) { body(job, begin, end); });
 }
 

@@ -13,7 +13,7 @@ namespace wick::HWY_NAMESPACE {
 #if WICK_PACKED_SIMD
 template <class Format>
 cpu::PackedKernels Kernels32() {
-  return {32, Few32<Format>, Many32<Format>};
+  return {32, 6, Few32<Format>, Many32<Format>};
 }
 #endif
 

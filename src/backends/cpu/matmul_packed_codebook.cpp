@@ -13,7 +13,7 @@ namespace wick::HWY_NAMESPACE {
 #if WICK_PACKED_SIMD
 template <class Format>
 cpu::PackedKernels KernelsCodebook() {
-  return {256, Few256<Format>, Many256<Format>};
+  return {256, 6, Few256<Format>, Many256<Format>};
 }
 #endif
 

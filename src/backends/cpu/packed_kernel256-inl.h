@@ -130,6 +130,11 @@ struct Panel256 {
   float* min_scale;  // [blocks, kPanel]
 };
 
+HWY_INLINE hn::Vec<DSums> WidenHalf(hn::Vec<DPairs> v, size_t half) {
+  const hn::Half<DPairs> d;
+  return hn::PromoteTo(DSums(), half == 0 ? hn::LowerHalf(d, v) : hn::UpperHalf(d, v));
+}
+
 template <class Format>
 void Unpack256(const PackedJob& job, int64_t column, int64_t end, const Panel256& panel) {
   constexpr int kGroups = 256 / Format::kGroup;
@@ -141,21 +146,19 @@ void Unpack256(const PackedJob& job, int64_t column, int64_t end, const Panel256
     const TileRows<typename Format::Block> tile(job, std::min<int64_t>(column + first, end - 1), end);
     for (int64_t block = 0; block < blocks; ++block) {
       typename Format::State scales[kTile];
-      for (size_t i = 0; i < kTile; ++i) {
-        Format::Scales(tile.row[i][block], scales[i]);
-        HWY_ALIGN int16_t numbers[16], mins[16];
-        for (size_t p = 0; p < kParts; ++p) {
-          const auto v = scales[i].scales[p];
-          hn::Store(v, d16, numbers + p * hn::Lanes(d16));
-          hn::Store(Format::kMins ? scales[i].mins[p] : hn::Mul(v, hn::Set(d16, Format::kOffset)), d16,
-                    mins + p * hn::Lanes(d16));
+      for (size_t i = 0; i < kTile; ++i) Format::Scales(tile.row[i][block], scales[i]);
+      for (size_t h = 0; h < kGroups / kTile; ++h) {
+        hn::Vec<DSums> numbers[kTile];
+        for (size_t i = 0; i < kTile; ++i) numbers[i] = WidenHalf(scales[i].scales[h / 2], h % 2);
+        StoreGroups(numbers, panel.scales + (block * kGroups + h * kTile) * kPanel + first);
+      }
+      for (size_t p = 0; p < kParts; ++p) {
+        hn::Vec<DSums> pairs[kTile];
+        for (size_t i = 0; i < kTile; ++i) {
+          pairs[i] = hn::BitCast(
+              di, Format::kMins ? scales[i].mins[p] : hn::Mul(scales[i].scales[p], hn::Set(d16, Format::kOffset)));
         }
-        for (int g = 0; g < kGroups; ++g) {
-          panel.scales[(block * kGroups + g) * kPanel + first + i] = numbers[PlaceOfGroup(g * Format::kGroup / 16)];
-        }
-        for (int g = 0; g < 8; ++g) {
-          std::memcpy(panel.mins + (block * 8 + g) * kPanel + first + i, mins + 2 * g, 2 * sizeof(int16_t));
-        }
+        StoreGroups(pairs, panel.mins + (block * 8 + p * kTile) * kPanel + first);
       }
       Unroll<8>([&](auto chunk) WICK_PACKED_INLINE {
         for (size_t p = 0; p < kParts; ++p) {
@@ -210,7 +213,8 @@ void PanelTile256(const PackedJob& job, int64_t first_row, int64_t column, int64
           sums[r] = Dot4<Format::kBits>(di, sums[r], w, four);
         }
       }
-      const auto scale = hn::Load(di, panel.scales + (block * kGroups + g) * kPanel + v * kPanelLanes);
+      const int place = Format::kGroup == 16 ? PlaceOfGroup(g) : g;
+      const auto scale = hn::Load(di, panel.scales + (block * kGroups + place) * kPanel + v * kPanelLanes);
       for (int64_t r = 0; r < kPanelRows; ++r) total[r] = hn::Add(total[r], hn::Mul(sums[r], scale));
     }
     const auto scale = hn::Load(df, panel.scale + block * kPanel + v * kPanelLanes);

@@ -37,7 +37,8 @@ struct PackedJob {
 
 // The kernels of one format: both compute columns [begin, end) of every row, with the same arithmetic per element.
 struct PackedKernels {
-  int block = 0;  // of the activations; 0: the format has no integer kernel
+  int block = 0;      // of the activations; 0: the format has no integer kernel
+  int many_rows = 0;  // from here on unpacking the weights into panels pays
   void (*few)(const PackedJob& job, int64_t begin, int64_t end) = nullptr;   // reads the weights once per 4 rows
   void (*many)(const PackedJob& job, int64_t begin, int64_t end) = nullptr;  // unpacks panels of weights first
 };

@@ -1,0 +1,65 @@
+#include "base/text.h"
+#include "cli/inspect_report.h"
+#include "formats/tokenizer_files.h"
+#include "formats/tokenizer_json.h"
+
+namespace wick {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string known_text(const Metadata& metadata, std::string_view key) {
+  return metadata.find(key) ? metadata.text(key) : "";
+}
+
+std::optional<TokenizerSummary> of_gguf(const Metadata& metadata) {
+  const std::string model = known_text(metadata, "tokenizer.ggml.model");
+  if (model.empty()) return std::nullopt;
+  TokenizerSummary summary;
+  summary.kind = model == "gpt2"    ? "BPE, byte-level"
+                 : model == "llama" ? "SentencePiece"
+                 : model == "bert"  ? "WordPiece"
+                 : model == "t5"    ? "Unigram"
+                                    : model;
+  const std::string pre = known_text(metadata, "tokenizer.ggml.pre");
+  if (!pre.empty() && pre != "default") summary.kind += cat(", words as ", pre);
+  if (metadata.find("tokenizer.ggml.tokens")) summary.size = metadata.array("tokenizer.ggml.tokens").count;
+  return summary;
+}
+
+std::optional<TokenizerSummary> of_folder(const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::exists(folder / "tokenizer.json", ignored)) {
+    const TokenizerJson tokenizer = TokenizerJson::load(folder / "tokenizer.json");
+    std::string kind(to_string(tokenizer.model));
+    if (tokenizer.model == TokenizerJson::Model::kBpe) {
+      kind += tokenizer.byte_fallback ? ", as SentencePiece" : ", byte-level";
+    }
+    return TokenizerSummary{kind, tokenizer.size()};
+  }
+  constexpr std::pair<const char*, const char*> kOthers[] = {
+      {"tokenizer.model", "SentencePiece (tokenizer.model)"},
+      {"spiece.model", "SentencePiece (spiece.model)"},
+      {"vocab.json", "BPE (vocab.json, merges.txt)"},
+      {"vocab.txt", "WordPiece (vocab.txt)"},
+  };
+  for (const auto& [name, kind] : kOthers) {
+    if (fs::exists(folder / name, ignored)) return TokenizerSummary{kind, 0};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<TokenizerSummary> summarise_tokenizer(const Checkpoint& checkpoint) {
+  return checkpoint.kind() == Checkpoint::Kind::kGguf ? of_gguf(checkpoint.metadata()) : of_folder(checkpoint.folder());
+}
+
+std::optional<std::string> find_chat_template(const Checkpoint& checkpoint) {
+  if (checkpoint.kind() != Checkpoint::Kind::kGguf) return TokenizerFiles::load(checkpoint.folder()).chat_template;
+  const Metadata& metadata = checkpoint.metadata();
+  if (!metadata.find("tokenizer.chat_template")) return std::nullopt;
+  return metadata.text("tokenizer.chat_template");
+}
+
+}  // namespace wick

@@ -1,0 +1,61 @@
+#include "cli/progress_bar.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/machine.h"
+#include "base/text.h"
+
+namespace wick {
+namespace {
+
+constexpr int kBarWidth = 24;
+constexpr double kTooEarly = 0.5;  // seconds, before which a rate says nothing
+constexpr auto kBetween = std::chrono::milliseconds(100);
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<int64_t>(std::ceil(std::clamp(seconds, 0.0, 359999.0)));
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+std::string progress_line(int64_t done_bytes, int64_t total_bytes, double seconds, std::string_view what, int width) {
+  const double part =
+      total_bytes > 0 ? std::clamp(static_cast<double>(done_bytes) / static_cast<double>(total_bytes), 0.0, 1.0) : 1;
+  const auto filled = static_cast<size_t>(part * kBarWidth);
+  std::string line = fmt::format("[{:<{}}] {:3.0f} %", std::string(filled, '#'), kBarWidth, std::floor(part * 100));
+  if (seconds > kTooEarly && done_bytes > 0) {
+    const double rate = static_cast<double>(done_bytes) / seconds;
+    line += fmt::format("  {:>8}/s  {} left", bytes_text(static_cast<int64_t>(rate)),
+                        clock_text(static_cast<double>(total_bytes - done_bytes) / rate));
+  }
+  line += fmt::format("  {}", what);
+  if (line.size() > static_cast<size_t>(std::max(width, 1))) line.resize(static_cast<size_t>(std::max(width, 1)));
+  return line;
+}
+
+ProgressBar::ProgressBar(int64_t total_bytes) : total_(total_bytes), terminal_(Terminal::of_stderr()) {
+  visible_ = isatty(STDERR_FILENO) != 0;
+}
+
+ProgressBar::~ProgressBar() {
+  if (visible_) std::fputs("\r\033[K", stderr);
+}
+
+void ProgressBar::show(int64_t done_bytes, std::string_view what) {
+  const auto now = Clock::now();
+  if (!visible_ || now - drawn_ < kBetween) return;
+  drawn_ = now;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const std::string line = progress_line(done_bytes, total_, seconds, what, terminal_.width - 1);
+  std::fputs(cat("\r", line, "\033[K").c_str(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace wick

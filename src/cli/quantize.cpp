@@ -1,0 +1,160 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/machine.h"
+#include "base/nearest.h"
+#include "base/utf8.h"
+#include "cli/commands.h"
+#include "cli/progress_bar.h"
+#include "formats/quantize_model.h"
+
+namespace wick {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct QuantizeArguments {
+  std::string in, out, type, imatrix;
+  bool force = false;
+};
+
+constexpr std::string_view kOnlyInMemory = "int8";  // GGUF has no type for it
+
+std::vector<std::string_view> type_names() {
+  std::vector<std::string_view> names = QuantizePlan::names();
+  std::erase(names, kOnlyInMemory);
+  return names;
+}
+
+std::string listed(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) text += cat(text.empty() ? "" : " ", name);
+  return text;
+}
+
+// Empty when it is one; in capitals will do, too.
+std::string check_type(std::string& type) {
+  std::transform(type.begin(), type.end(), type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  const auto names = type_names();
+  if (std::find(names.begin(), names.end(), type) != names.end()) return "";
+  const std::string_view near = nearest(type, names);
+  return cat("there is no type ", in_quotes(type), near.empty() ? "" : cat(" (did you mean ", near, "?)"),
+             "; there are: ", listed(names));
+}
+
+// While it lives, Ctrl-C and a request to end are noted and can be asked for; a second one ends at once.
+class InterruptWatch {
+ public:
+  InterruptWatch() {
+    caught = 0;
+    for (size_t i = 0; i < std::size(kSignals); ++i) previous_[i] = std::signal(kSignals[i], note);
+  }
+  ~InterruptWatch() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], previous_[i]);
+  }
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+  int signal() const { return caught; }
+
+ private:
+  static constexpr int kSignals[] = {SIGINT, SIGTERM};
+  static inline volatile std::sig_atomic_t caught = 0;
+  static void note(int number) {
+    caught = number;
+    std::signal(number, SIG_DFL);
+  }
+  void (*previous_[std::size(kSignals)])(int);
+};
+
+struct Interrupted {};
+
+void check_output(const QuantizeArguments& arguments, const Checkpoint& source) {
+  const fs::path out = arguments.out;
+  std::error_code ignored;
+  if (out.extension() == ".safetensors") {
+    throw Error(ErrorCode::kInvalidArgument, cat(out, ": wick quantize writes GGUF; name the output '.gguf'"));
+  }
+  for (const auto& file : source.files()) {
+    if (fs::equivalent(file->path(), out, ignored)) {
+      throw Error(ErrorCode::kInvalidArgument, cat(out, ": is the model to be read; name another output"));
+    }
+  }
+  if (!arguments.force && fs::exists(out, ignored)) {
+    throw Error(ErrorCode::kInvalidArgument, cat(out, ": exists already; --force replaces it"));
+  }
+}
+
+int64_t source_bytes(const GgufModel::Item& item) { return bytes_of(item.tensor.dtype, item.tensor.shape.numel()); }
+
+int quantize(const QuantizeArguments& arguments) {
+  const auto start = std::chrono::steady_clock::now();
+  const WeightSource source(Checkpoint::open(arguments.in));
+  check_output(arguments, source.checkpoint());
+  std::optional<Importance> importance;
+  if (!arguments.imatrix.empty()) importance = Importance::load(arguments.imatrix);
+  const Importance* weights = importance ? &*importance : nullptr;
+  const GgufModel model = plan_gguf_model(source, QuantizePlan::named(arguments.type), weights);
+  for (const std::string& note : model.notes) std::cerr << "wick: note: " << note << "\n";
+
+  int64_t total = 0, done = 0;
+  for (const GgufModel::Item& item : model.items) total += source_bytes(item);
+  const InterruptWatch watch;
+  try {
+    ProgressBar bar(total);
+    int64_t next = 0;
+    write_gguf_model(model, source, weights, arguments.out, [&](const GgufModel::Item& item) {
+      if (watch.signal()) throw Interrupted();
+      done += std::exchange(next, source_bytes(item));
+      bar.show(done, item.tensor.name);
+    });
+  } catch (const Interrupted&) {
+    std::cerr << "wick: interrupted; nothing was written\n";
+    return 128 + watch.signal();
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double bits =
+      8.0 * static_cast<double>(model.bytes) / static_cast<double>(std::max<int64_t>(1, model.weights()));
+  std::cout << fmt::format("{}: {} tensors, {} -> {}, {}, {:.2f} bits per weight, in {:.1f} s\n", arguments.out,
+                           model.items.size(), bytes_text(total), bytes_text(model.bytes), arguments.type, bits,
+                           seconds);
+  return 0;
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("quantize", "Write a model as a GGUF file with smaller weights");
+  const auto arguments = std::make_shared<QuantizeArguments>();
+  command->add_option("IN", arguments->in, "The model: a Hugging Face folder, a .safetensors or a .gguf file")
+      ->required();
+  command->add_option("OUT", arguments->out, "The GGUF file to write")->required();
+  command->add_option("--type", arguments->type, "The type of the weights, e.g. q4_k_m")
+      ->required()
+      ->transform(CLI::Validator(check_type, "TYPE"));
+  command->add_option("--imatrix", arguments->imatrix,
+                      "An importance matrix of llama.cpp for this model (.gguf or .dat)");
+  command->add_flag("--force", arguments->force, "Replace OUT when it exists");
+  command->footer(
+      "Writes names, settings, tokenizer and chat template as llama.cpp reads them. Norms and other small tensors "
+      "keep\n"
+      "their precision; the _s, _m and _l mixes spend more bits where they matter. OUT appears only when it is "
+      "complete.\n\n"
+      "Types: " +
+      listed(type_names()) +
+      "\n(auto keeps the types of the model, none undoes packing)\n\n"
+      "Examples:\n"
+      "  wick quantize models/Qwen3-0.6B qwen3-0.6b-q4_k_m.gguf --type q4_k_m\n"
+      "  wick quantize qwen3-f16.gguf qwen3-q8_0.gguf --type q8_0\n"
+      "  wick quantize models/Qwen3-8B qwen3-8b-q3_k_m.gguf --type q3_k_m --imatrix qwen3-8b.imatrix.gguf");
+  command->callback([&action, arguments] { action = [arguments] { return quantize(*arguments); }; });
+}
+
+}  // namespace wick

@@ -1,0 +1,99 @@
+#include "formats/config_keys.h"
+
+namespace wick {
+namespace {
+
+using enum ConfigKind;
+
+constexpr ConfigKey kKeys[] = {
+    {"block_count", "num_hidden_layers", kInteger, "n_layer n_layers num_layers"},
+    {"context_length", "max_position_embeddings", kInteger, "n_positions n_ctx seq_length max_sequence_length"},
+    {"embedding_length", "hidden_size", kInteger, "n_embd d_model dim"},
+    {"feed_forward_length", "intermediate_size", kInteger, "n_inner ffn_hidden_size block_ff_dim"},
+    {"vocab_size", "vocab_size"},
+    {"attention.head_count", "num_attention_heads", kInteger, "n_head n_heads"},
+    {"attention.head_count_kv", "num_key_value_heads", kInteger, "num_kv_heads n_head_kv n_kv_heads"},
+    {"attention.layer_norm_rms_epsilon", "rms_norm_eps", kNumber, "norm_eps"},
+    {"attention.layer_norm_epsilon", "layer_norm_eps", kNumber, "layer_norm_epsilon norm_epsilon"},
+    {"attention.sliding_window", "sliding_window"},
+    {"attention.clamp_kqv", "clip_qkv", kNumber},
+    {"attention.scale", "attention_multiplier", kNumber},
+    {"attention.q_lora_rank", "q_lora_rank"},
+    {"attention.kv_lora_rank", "kv_lora_rank"},
+    {"attn_logit_softcapping", "attn_logit_softcapping", kNumber},
+    {"final_logit_softcapping", "final_logit_softcapping", kNumber},
+    {"use_parallel_residual", "use_parallel_residual", kBool},
+    {"logit_scale", "logit_scale", kNumber, "logits_scaling"},
+    {"embedding_scale", "embedding_multiplier", kNumber},
+    {"residual_scale", "residual_multiplier", kNumber},
+    {"expert_count", "num_local_experts", kInteger, "num_experts n_routed_experts"},
+    {"expert_used_count", "num_experts_per_tok", kInteger, "num_experts_per_token"},
+    {"expert_feed_forward_length", "moe_intermediate_size"},
+    {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"},
+    {"expert_shared_count", "n_shared_experts"},
+    {"expert_group_count", "n_group"},
+    {"expert_group_used_count", "topk_group"},
+    {"expert_weights_scale", "routed_scaling_factor", kNumber},
+    {"expert_weights_norm", "norm_topk_prob", kBool},
+    {"leading_dense_block_count", "first_k_dense_replace"},
+    {"ssm.conv_kernel", "conv_kernel", kInteger, "d_conv"},
+    {"ssm.state_size", "state_size", kInteger, "d_state"},
+    {"ssm.group_count", "n_groups"},
+    {"shortconv.l_cache", "conv_L_cache"},
+};
+
+struct Spelling {
+  std::string_view architecture, hf, family;
+};
+constexpr Spelling kSpellings[] = {
+    {"gpt2", "num_hidden_layers", "n_layer"},
+    {"gpt2", "max_position_embeddings", "n_positions"},
+    {"gpt2", "hidden_size", "n_embd"},
+    {"gpt2", "intermediate_size", "n_inner"},
+    {"gpt2", "num_attention_heads", "n_head"},
+    {"gpt2", "layer_norm_eps", "layer_norm_epsilon"},
+    {"bloom", "num_hidden_layers", "n_layer"},
+    {"bloom", "num_attention_heads", "n_head"},
+    {"bloom", "layer_norm_eps", "layer_norm_epsilon"},
+    {"falcon", "layer_norm_eps", "layer_norm_epsilon"},
+    {"falcon", "num_key_value_heads", "num_kv_heads"},
+    {"falcon", "intermediate_size", "ffn_hidden_size"},
+    {"starcoder2", "layer_norm_eps", "norm_epsilon"},
+    {"nemotron", "layer_norm_eps", "norm_eps"},
+    {"lfm2", "rms_norm_eps", "norm_eps"},
+    {"mamba", "rms_norm_eps", "layer_norm_epsilon"},
+    {"mamba2", "rms_norm_eps", "layer_norm_epsilon"},
+    {"granite", "logit_scale", "logits_scaling"},
+    {"granitemoe", "logit_scale", "logits_scaling"},
+    {"qwen2moe", "num_local_experts", "num_experts"},
+    {"qwen3moe", "num_local_experts", "num_experts"},
+    {"olmoe", "num_local_experts", "num_experts"},
+    {"deepseek", "num_local_experts", "n_routed_experts"},
+    {"deepseek2", "num_local_experts", "n_routed_experts"},
+};
+
+struct Period {
+  std::string_view architecture;
+  int period;
+};
+constexpr Period kPeriods[] = {{"gemma2", 2}, {"gemma3", 6}, {"cohere2", 4}, {"gpt-oss", 2}};
+
+}  // namespace
+
+std::span<const ConfigKey> config_keys() { return kKeys; }
+
+std::string_view family_spelling(std::string_view gguf_architecture, std::string_view hf) {
+  for (const Spelling& row : kSpellings) {
+    if (row.architecture == gguf_architecture && row.hf == hf) return row.family;
+  }
+  return hf;
+}
+
+int window_period(std::string_view gguf_architecture) {
+  for (const Period& row : kPeriods) {
+    if (row.architecture == gguf_architecture) return row.period;
+  }
+  return 0;
+}
+
+}  // namespace wick

@@ -1,0 +1,32 @@
+#include "formats/empty_pages.h"
+
+#include <sys/mman.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "tensor/create.h"
+
+namespace wick {
+namespace {
+
+constexpr int64_t kLeastBytes = 1 << 17;  // below this a page's rounding would weigh
+
+}  // namespace
+
+Tensor empty_pages(const Shape& shape, DType dtype) {
+  const int64_t weights = block_weights(dtype);
+  const auto bytes = checked_mul(shape.numel() / weights, block_bytes(dtype));
+  const bool whole_blocks = weights == 1 || (shape.rank() > 0 && shape.back() % weights == 0);
+  if (!bytes || *bytes < kLeastBytes || !whole_blocks) return empty(shape, dtype);
+  const auto size = static_cast<size_t>(*bytes);
+  void* pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) {
+    throw Error(ErrorCode::kOutOfMemory,
+                cat("out of memory: a weight ", shape, " of ", dtype, " takes ", size, " bytes"));
+  }
+  const std::shared_ptr<void> owner(pages, [size](void* address) { munmap(address, size); });
+  return {Storage::borrow(static_cast<const std::byte*>(pages), size, owner), Layout::contiguous(shape), dtype};
+}
+
+}  // namespace wick

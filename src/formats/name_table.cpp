@@ -1,0 +1,357 @@
+#include "formats/name_table.h"
+
+namespace wick {
+namespace {
+
+using enum ByteChange;
+
+constexpr std::string_view kBlk = "blk.{layer}.";
+constexpr std::string_view kModelLayer = "model.layers.{layer}.";
+
+// Llama and the many that kept its names.
+constexpr NameRule kLlamaTopRules[] = {
+    {"token_embd.*", "model.embed_tokens.*"},
+    {"output_norm.*", "model.norm.*"},
+    {"output.*", "lm_head.*"},
+};
+constexpr NameGroup kLlamaTop{"", "", kLlamaTopRules};
+
+constexpr NameRule kLlamaLayerRules[] = {
+    {"attn_norm.*", "input_layernorm.*"},         {"attn_q.*", "self_attn.q_proj.*"},
+    {"attn_k.*", "self_attn.k_proj.*"},           {"attn_v.*", "self_attn.v_proj.*"},
+    {"attn_qkv.*", "self_attn.qkv_proj.*"},       {"attn_output.*", "self_attn.o_proj.*"},
+    {"attn_q_norm.*", "self_attn.q_norm.*"},      {"attn_k_norm.*", "self_attn.k_norm.*"},
+    {"ffn_norm.*", "post_attention_layernorm.*"}, {"ffn_down.*", "mlp.down_proj.*"},
+};
+constexpr NameGroup kLlamaLayer{kBlk, kModelLayer, kLlamaLayerRules};
+
+constexpr NameRule kGatedRules[] = {
+    {"ffn_gate.*", "mlp.gate_proj.*"},
+    {"ffn_up.*", "mlp.up_proj.*"},
+};
+constexpr NameGroup kGated{kBlk, kModelLayer, kGatedRules};
+
+constexpr NameRule kRotaryPairsRules[] = {
+    {"attn_q.*", "self_attn.q_proj.*", kRotaryQuery},
+    {"attn_k.*", "self_attn.k_proj.*", kRotaryKey},
+};
+constexpr NameGroup kRotaryPairs{kBlk, kModelLayer, kRotaryPairsRules};
+
+// Experts as Qwen, OLMoE and DeepSeek name them; Wick answers to these names for every family with experts.
+constexpr NameRule kMoeRules[] = {
+    {"ffn_gate_inp.*", "mlp.gate.*"},
+    {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
+    {"ffn_gate_exps.*", "mlp.experts.{expert}.gate_proj.*"},
+    {"ffn_up_exps.*", "mlp.experts.{expert}.up_proj.*"},
+    {"ffn_down_exps.*", "mlp.experts.{expert}.down_proj.*"},
+    {"ffn_gate_up_exps.weight", "mlp.experts.gate_up_proj.weight"},
+    // Newer checkpoints stack the experts themselves.
+    {"ffn_gate_exps.weight", "mlp.experts.gate_up_proj", kFirstHalf},
+    {"ffn_up_exps.weight", "mlp.experts.gate_up_proj", kSecondHalf},
+    {"ffn_down_exps.weight", "mlp.experts.down_proj"},
+    {"ffn_gate_inp_shexp.*", "mlp.shared_expert_gate.*"},
+    {"ffn_gate_shexp.*", "mlp.shared_expert.gate_proj.*"},
+    {"ffn_up_shexp.*", "mlp.shared_expert.up_proj.*"},
+    {"ffn_down_shexp.*", "mlp.shared_expert.down_proj.*"},
+    {"ffn_gate_shexp.*", "mlp.shared_experts.gate_proj.*"},
+    {"ffn_up_shexp.*", "mlp.shared_experts.up_proj.*"},
+    {"ffn_down_shexp.*", "mlp.shared_experts.down_proj.*"},
+};
+constexpr NameGroup kMoe{kBlk, kModelLayer, kMoeRules};
+
+// Mixtral: w1 is the gate, w3 is up, w2 is down. Files of 2023 number the experts in GGUF, too.
+constexpr NameRule kMixtralRules[] = {
+    {"ffn_gate_inp.*", "block_sparse_moe.gate.*"},
+    {"ffn_gate_exps.*", "block_sparse_moe.experts.{expert}.w1.*"},
+    {"ffn_up_exps.*", "block_sparse_moe.experts.{expert}.w3.*"},
+    {"ffn_down_exps.*", "block_sparse_moe.experts.{expert}.w2.*"},
+    {"ffn_gate.{expert}.*", "block_sparse_moe.experts.{expert}.w1.*"},
+    {"ffn_up.{expert}.*", "block_sparse_moe.experts.{expert}.w3.*"},
+    {"ffn_down.{expert}.*", "block_sparse_moe.experts.{expert}.w2.*"},
+};
+constexpr NameGroup kMixtral{kBlk, kModelLayer, kMixtralRules};
+
+constexpr NameRule kGraniteMoeRules[] = {
+    {"ffn_gate_inp.*", "block_sparse_moe.router.layer.*"},
+    {"ffn_gate_exps.weight", "block_sparse_moe.input_linear.weight", kFirstHalf},
+    {"ffn_up_exps.weight", "block_sparse_moe.input_linear.weight", kSecondHalf},
+    {"ffn_down_exps.weight", "block_sparse_moe.output_linear.weight"},
+};
+constexpr NameGroup kGraniteMoe{kBlk, kModelLayer, kGraniteMoeRules};
+
+constexpr NameRule kGptOssRules[] = {
+    {"attn_sinks.weight", "self_attn.sinks"},
+    {"post_attention_norm.*", "post_attention_layernorm.*"},
+    {"ffn_gate_inp.*", "mlp.router.*"},
+    {"ffn_gate_exps.*", "mlp.experts.{expert}.gate_proj.*"},
+    {"ffn_up_exps.*", "mlp.experts.{expert}.up_proj.*"},
+    {"ffn_down_exps.*", "mlp.experts.{expert}.down_proj.*"},
+    {"ffn_gate_exps.weight", "mlp.experts.gate_up_proj", kEvenOfTransposed},
+    {"ffn_up_exps.weight", "mlp.experts.gate_up_proj", kOddOfTransposed},
+    {"ffn_down_exps.weight", "mlp.experts.down_proj", kTransposed},
+    {"ffn_gate_exps.bias", "mlp.experts.gate_up_proj_bias", kEven},
+    {"ffn_up_exps.bias", "mlp.experts.gate_up_proj_bias", kOdd},
+    {"ffn_down_exps.bias", "mlp.experts.down_proj_bias"},
+};
+constexpr NameGroup kGptOss{kBlk, kModelLayer, kGptOssRules};
+
+// Gemma and Nemotron multiply by (1 + weight); GGUF stores the sum.
+constexpr NameRule kGemmaRules[] = {
+    {"output_norm.weight", "model.norm.weight", kPlusOne},
+    {"blk.{layer}.attn_norm.weight", "model.layers.{layer}.input_layernorm.weight", kPlusOne},
+    {"blk.{layer}.ffn_norm.weight", "model.layers.{layer}.post_attention_layernorm.weight", kPlusOne},
+};
+constexpr NameGroup kGemma{"", "", kGemmaRules};
+
+constexpr NameRule kGemma2Rules[] = {
+    {"output_norm.weight", "model.norm.weight", kPlusOne},
+    {"blk.{layer}.attn_norm.weight", "model.layers.{layer}.input_layernorm.weight", kPlusOne},
+    {"blk.{layer}.post_attention_norm.weight", "model.layers.{layer}.post_attention_layernorm.weight", kPlusOne},
+    {"blk.{layer}.ffn_norm.weight", "model.layers.{layer}.pre_feedforward_layernorm.weight", kPlusOne},
+    {"blk.{layer}.post_ffw_norm.weight", "model.layers.{layer}.post_feedforward_layernorm.weight", kPlusOne},
+    {"blk.{layer}.attn_q_norm.weight", "model.layers.{layer}.self_attn.q_norm.weight", kPlusOne},
+    {"blk.{layer}.attn_k_norm.weight", "model.layers.{layer}.self_attn.k_norm.weight", kPlusOne},
+};
+constexpr NameGroup kGemma2{"", "", kGemma2Rules};
+
+// Norms behind the blocks only.
+constexpr NameRule kOlmo2Rules[] = {
+    {"post_attention_norm.*", "post_attention_layernorm.*"},
+    {"post_ffw_norm.*", "post_feedforward_layernorm.*"},
+};
+constexpr NameGroup kOlmo2{kBlk, kModelLayer, kOlmo2Rules};
+
+constexpr NameRule kPhiRules[] = {
+    {"output_norm.*", "model.final_layernorm.*"},
+    {"blk.{layer}.attn_output.*", "model.layers.{layer}.self_attn.dense.*"},
+    {"blk.{layer}.ffn_up.*", "model.layers.{layer}.mlp.fc1.*"},
+    {"blk.{layer}.ffn_down.*", "model.layers.{layer}.mlp.fc2.*"},
+};
+constexpr NameGroup kPhi{"", "", kPhiRules};
+
+constexpr NameRule kPhi3Rules[] = {{"ffn_up.*", "mlp.gate_up_proj.*"}};
+constexpr NameGroup kPhi3{kBlk, kModelLayer, kPhi3Rules};
+
+constexpr NameRule kStarcoder2Rules[] = {{"ffn_up.*", "mlp.c_fc.*"}, {"ffn_down.*", "mlp.c_proj.*"}};
+constexpr NameGroup kStarcoder2{kBlk, kModelLayer, kStarcoder2Rules};
+
+// One norm per head, stacked in GGUF as experts are.
+constexpr NameRule kStableLmRules[] = {
+    {"attn_q_norm.weight", "self_attn.q_layernorm.norms.{expert}.weight"},
+    {"attn_k_norm.weight", "self_attn.k_layernorm.norms.{expert}.weight"},
+};
+constexpr NameGroup kStableLm{kBlk, kModelLayer, kStableLmRules};
+
+constexpr NameRule kSeedOssRules[] = {{"post_attention_norm.*", "post_attention_layernorm.*"}};
+constexpr NameGroup kSeedOss{kBlk, kModelLayer, kSeedOssRules};
+
+// Multi-head latent attention.
+constexpr NameRule kDeepseek2Rules[] = {
+    {"attn_q_a.*", "self_attn.q_a_proj.*"},
+    {"attn_q_a_norm.*", "self_attn.q_a_layernorm.*"},
+    {"attn_q_b.*", "self_attn.q_b_proj.*"},
+    {"attn_kv_a_mqa.*", "self_attn.kv_a_proj_with_mqa.*"},
+    {"attn_kv_a_norm.*", "self_attn.kv_a_layernorm.*"},
+    {"attn_k_b.weight", "self_attn.kv_b_proj.weight", kLatentKeys},
+    {"attn_v_b.weight", "self_attn.kv_b_proj.weight", kLatentValues},
+    {"attn_kv_b.weight", "self_attn.kv_b_proj.weight"},  // files from before 2025-04
+    {"attn_k_b.weight", "self_attn.k_b_proj.weight"},    // Wick's names of the two
+    {"attn_v_b.weight", "self_attn.v_b_proj.weight"},
+};
+constexpr NameGroup kDeepseek2{kBlk, kModelLayer, kDeepseek2Rules};
+
+constexpr NameRule kGpt2Rules[] = {
+    {"token_embd.*", "transformer.wte.*"},
+    {"position_embd.*", "transformer.wpe.*"},
+    {"output_norm.*", "transformer.ln_f.*"},
+    {"output.*", "lm_head.*"},
+    {"blk.{layer}.attn_norm.*", "transformer.h.{layer}.ln_1.*"},
+    {"blk.{layer}.attn_qkv.weight", "transformer.h.{layer}.attn.c_attn.weight", kTransposed},
+    {"blk.{layer}.attn_qkv.bias", "transformer.h.{layer}.attn.c_attn.bias"},
+    {"blk.{layer}.attn_output.weight", "transformer.h.{layer}.attn.c_proj.weight", kTransposed},
+    {"blk.{layer}.attn_output.bias", "transformer.h.{layer}.attn.c_proj.bias"},
+    {"blk.{layer}.ffn_norm.*", "transformer.h.{layer}.ln_2.*"},
+    {"blk.{layer}.ffn_up.weight", "transformer.h.{layer}.mlp.c_fc.weight", kTransposed},
+    {"blk.{layer}.ffn_up.bias", "transformer.h.{layer}.mlp.c_fc.bias"},
+    {"blk.{layer}.ffn_down.weight", "transformer.h.{layer}.mlp.c_proj.weight", kTransposed},
+    {"blk.{layer}.ffn_down.bias", "transformer.h.{layer}.mlp.c_proj.bias"},
+};
+constexpr NameGroup kGpt2{"", "", kGpt2Rules};
+// The original GPT-2 upload has no "transformer." in front.
+constexpr NameRule kGpt2BareRules[] = {
+    {"token_embd.*", "wte.*"},
+    {"position_embd.*", "wpe.*"},
+    {"output_norm.*", "ln_f.*"},
+    {"blk.{layer}.attn_norm.*", "h.{layer}.ln_1.*"},
+    {"blk.{layer}.attn_qkv.weight", "h.{layer}.attn.c_attn.weight", kTransposed},
+    {"blk.{layer}.attn_qkv.bias", "h.{layer}.attn.c_attn.bias"},
+    {"blk.{layer}.attn_output.weight", "h.{layer}.attn.c_proj.weight", kTransposed},
+    {"blk.{layer}.attn_output.bias", "h.{layer}.attn.c_proj.bias"},
+    {"blk.{layer}.ffn_norm.*", "h.{layer}.ln_2.*"},
+    {"blk.{layer}.ffn_up.weight", "h.{layer}.mlp.c_fc.weight", kTransposed},
+    {"blk.{layer}.ffn_up.bias", "h.{layer}.mlp.c_fc.bias"},
+    {"blk.{layer}.ffn_down.weight", "h.{layer}.mlp.c_proj.weight", kTransposed},
+    {"blk.{layer}.ffn_down.bias", "h.{layer}.mlp.c_proj.bias"},
+};
+constexpr NameGroup kGpt2Bare{"", "", kGpt2BareRules};
+
+constexpr NameRule kGptNeoXRules[] = {
+    {"token_embd.*", "gpt_neox.embed_in.*"},
+    {"output_norm.*", "gpt_neox.final_layer_norm.*"},
+    {"output.*", "embed_out.*"},
+    {"blk.{layer}.attn_norm.*", "gpt_neox.layers.{layer}.input_layernorm.*"},
+    {"blk.{layer}.attn_qkv.*", "gpt_neox.layers.{layer}.attention.query_key_value.*", kQkvPerHead},
+    {"blk.{layer}.attn_output.*", "gpt_neox.layers.{layer}.attention.dense.*"},
+    {"blk.{layer}.ffn_norm.*", "gpt_neox.layers.{layer}.post_attention_layernorm.*"},
+    {"blk.{layer}.ffn_up.*", "gpt_neox.layers.{layer}.mlp.dense_h_to_4h.*"},
+    {"blk.{layer}.ffn_down.*", "gpt_neox.layers.{layer}.mlp.dense_4h_to_h.*"},
+};
+constexpr NameGroup kGptNeoX{"", "", kGptNeoXRules};
+
+constexpr NameRule kFalconRules[] = {
+    {"token_embd.*", "transformer.word_embeddings.*"},
+    {"output_norm.*", "transformer.ln_f.*"},
+    {"output.*", "lm_head.*"},
+    {"blk.{layer}.attn_norm.*", "transformer.h.{layer}.input_layernorm.*"},
+    {"blk.{layer}.attn_norm.*", "transformer.h.{layer}.ln_mlp.*"},
+    {"blk.{layer}.attn_norm_2.*", "transformer.h.{layer}.ln_attn.*"},
+    {"blk.{layer}.attn_qkv.*", "transformer.h.{layer}.self_attention.query_key_value.*", kQkvPerGroup},
+    {"blk.{layer}.attn_output.*", "transformer.h.{layer}.self_attention.dense.*"},
+    {"blk.{layer}.ffn_up.*", "transformer.h.{layer}.mlp.dense_h_to_4h.*"},
+    {"blk.{layer}.ffn_down.*", "transformer.h.{layer}.mlp.dense_4h_to_h.*"},
+};
+constexpr NameGroup kFalcon{"", "", kFalconRules};
+
+constexpr NameRule kBloomRules[] = {
+    {"token_embd.*", "transformer.word_embeddings.*"},
+    {"token_embd_norm.*", "transformer.word_embeddings_layernorm.*"},
+    {"output_norm.*", "transformer.ln_f.*"},
+    {"output.*", "lm_head.*"},
+    {"blk.{layer}.attn_norm.*", "transformer.h.{layer}.input_layernorm.*"},
+    {"blk.{layer}.attn_qkv.*", "transformer.h.{layer}.self_attention.query_key_value.*", kQkvPerHead},
+    {"blk.{layer}.attn_output.*", "transformer.h.{layer}.self_attention.dense.*"},
+    {"blk.{layer}.ffn_norm.*", "transformer.h.{layer}.post_attention_layernorm.*"},
+    {"blk.{layer}.ffn_up.*", "transformer.h.{layer}.mlp.dense_h_to_4h.*"},
+    {"blk.{layer}.ffn_down.*", "transformer.h.{layer}.mlp.dense_4h_to_h.*"},
+};
+constexpr NameGroup kBloom{"", "", kBloomRules};
+
+constexpr NameRule kLfm2Rules[] = {
+    {"token_embd_norm.*", "model.embedding_norm.*"},
+    {"blk.{layer}.attn_norm.*", "model.layers.{layer}.operator_norm.*"},
+    {"blk.{layer}.attn_output.*", "model.layers.{layer}.self_attn.out_proj.*"},
+    {"blk.{layer}.attn_q_norm.*", "model.layers.{layer}.self_attn.q_layernorm.*"},
+    {"blk.{layer}.attn_k_norm.*", "model.layers.{layer}.self_attn.k_layernorm.*"},
+    {"blk.{layer}.shortconv.conv.weight", "model.layers.{layer}.conv.conv.weight", kDropMiddle},
+    {"blk.{layer}.shortconv.in_proj.*", "model.layers.{layer}.conv.in_proj.*"},
+    {"blk.{layer}.shortconv.out_proj.*", "model.layers.{layer}.conv.out_proj.*"},
+    {"blk.{layer}.ffn_norm.*", "model.layers.{layer}.ffn_norm.*"},
+    {"blk.{layer}.ffn_gate.*", "model.layers.{layer}.feed_forward.w1.*"},
+    {"blk.{layer}.ffn_up.*", "model.layers.{layer}.feed_forward.w3.*"},
+    {"blk.{layer}.ffn_down.*", "model.layers.{layer}.feed_forward.w2.*"},
+};
+constexpr NameGroup kLfm2{"", "", kLfm2Rules};
+
+constexpr NameRule kMambaRules[] = {
+    {"token_embd.*", "backbone.embeddings.*"},
+    {"output_norm.*", "backbone.norm_f.*"},
+    {"output.*", "lm_head.*"},
+    {"blk.{layer}.attn_norm.*", "backbone.layers.{layer}.norm.*"},
+    {"blk.{layer}.ssm_in.*", "backbone.layers.{layer}.mixer.in_proj.*"},
+    {"blk.{layer}.ssm_conv1d.weight", "backbone.layers.{layer}.mixer.conv1d.weight", kDropMiddle},
+    {"blk.{layer}.ssm_conv1d.bias", "backbone.layers.{layer}.mixer.conv1d.bias"},
+    {"blk.{layer}.ssm_x.*", "backbone.layers.{layer}.mixer.x_proj.*"},
+    {"blk.{layer}.ssm_dt.*", "backbone.layers.{layer}.mixer.dt_proj.*"},
+    {"blk.{layer}.ssm_out.*", "backbone.layers.{layer}.mixer.out_proj.*"},
+};
+constexpr NameGroup kMambaShared{"", "", kMambaRules};
+constexpr NameRule kMamba1Rules[] = {
+    {"ssm_a", "A_log", kNegativeExp},
+    {"ssm_d", "D"},
+};
+constexpr NameGroup kMamba1{kBlk, "backbone.layers.{layer}.mixer.", kMamba1Rules};
+constexpr NameRule kMamba2Rules[] = {
+    {"ssm_a", "A_log", kNegativeExpColumn},
+    {"ssm_d", "D", kColumn},
+    {"ssm_dt.bias", "dt_bias"},
+    {"ssm_norm.*", "norm.*", kGroupedRow},
+};
+constexpr NameGroup kMamba2{kBlk, "backbone.layers.{layer}.mixer.", kMamba2Rules};
+
+using Groups = const NameGroup* const;
+constexpr Groups kLlamaGroups[] = {&kRotaryPairs, &kMixtral, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kPlainGroups[] = {&kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kRotaryGroups[] = {&kRotaryPairs, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kMoeGroups[] = {&kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kRotaryMoeGroups[] = {&kRotaryPairs, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kPhiMoeGroups[] = {&kMixtral, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kGemmaGroups[] = {&kGemma, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kGemma2Groups[] = {&kGemma2, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kPhiGroups[] = {&kPhi, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kPhi3Groups[] = {&kPhi3, &kLlamaTop, &kLlamaLayer};
+constexpr Groups kGpt2Groups[] = {&kGpt2, &kGpt2Bare};
+constexpr Groups kGptNeoXGroups[] = {&kGptNeoX};
+constexpr Groups kFalconGroups[] = {&kFalcon};
+constexpr Groups kBloomGroups[] = {&kBloom};
+constexpr Groups kOlmo2Groups[] = {&kOlmo2, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kStarcoder2Groups[] = {&kStarcoder2, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kDeepseek2Groups[] = {&kDeepseek2, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kGptOssGroups[] = {&kGptOss, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kGraniteMoeGroups[] = {&kRotaryPairs, &kGraniteMoe, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kStableLmGroups[] = {&kStableLm, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kSeedOssGroups[] = {&kSeedOss, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kLfm2Groups[] = {&kLfm2, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kMambaGroups[] = {&kMamba1, &kMambaShared};
+constexpr Groups kMamba2Groups[] = {&kMamba2, &kMambaShared};
+
+struct ArchitectureGroups {
+  std::string_view architecture;
+  std::span<Groups> groups;
+};
+constexpr ArchitectureGroups kTable[] = {
+    {"llama", kLlamaGroups},
+    {"qwen2", kPlainGroups},
+    {"qwen2moe", kMoeGroups},
+    {"qwen3", kPlainGroups},
+    {"qwen3moe", kMoeGroups},
+    {"gemma", kGemmaGroups},
+    {"gemma2", kGemma2Groups},
+    {"gemma3", kGemma2Groups},
+    {"phi2", kPhiGroups},
+    {"phi3", kPhi3Groups},
+    {"phimoe", kPhiMoeGroups},
+    {"gpt2", kGpt2Groups},
+    {"gptneox", kGptNeoXGroups},
+    {"falcon", kFalconGroups},
+    {"olmo", kRotaryGroups},
+    {"olmo2", kOlmo2Groups},
+    {"olmoe", kMoeGroups},
+    {"starcoder2", kStarcoder2Groups},
+    {"stablelm", kStableLmGroups},
+    {"deepseek", kRotaryMoeGroups},
+    {"deepseek2", kDeepseek2Groups},
+    {"gpt-oss", kGptOssGroups},
+    {"command-r", kPlainGroups},
+    {"cohere2", kPlainGroups},
+    {"granite", kRotaryGroups},
+    {"granitemoe", kGraniteMoeGroups},
+    {"smollm3", kRotaryGroups},
+    {"lfm2", kLfm2Groups},
+    {"mamba", kMambaGroups},
+    {"mamba2", kMamba2Groups},
+    {"bloom", kBloomGroups},
+    {"seed_oss", kSeedOssGroups},
+    {"arcee", kRotaryGroups},
+    {"nemotron", kGemmaGroups},
+};
+
+}  // namespace
+
+std::span<const NameGroup* const> name_groups(std::string_view gguf_architecture) {
+  for (const ArchitectureGroups& row : kTable) {
+    if (row.architecture == gguf_architecture) return row.groups;
+  }
+  return {};
+}
+
+}  // namespace wick

@@ -1,0 +1,50 @@
+#include "text/model_wordpiece.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "text/code_points.h"
+
+namespace wick {
+
+WordPieceModel::WordPieceModel(const Vocabulary& vocabulary, std::string_view continuing_prefix, int unknown_id,
+                               int64_t max_characters)
+    : unknown_id_(unknown_id), max_characters_(max_characters) {
+  for (int id = 0; id < vocabulary.size(); ++id) {
+    if (!vocabulary.has(id) || vocabulary.is_hidden(id)) continue;
+    const std::string_view piece = vocabulary.piece(id);
+    starts_.add(piece, id);
+    if (piece.starts_with(continuing_prefix)) continuations_.add(piece.substr(continuing_prefix.size()), id);
+  }
+}
+
+bool WordPieceModel::encode_word(std::string_view word, uint32_t base, TokenSink& sink) const {
+  const auto characters = std::count_if(word.begin(), word.end(), is_utf8_start);
+  if (characters > max_characters_) return false;
+  for (uint32_t at = 0; at < word.size();) {
+    const ByteTrie::Found found = (at == 0 ? starts_ : continuations_).longest(word.substr(at));
+    if (found.value == ByteTrie::kNone || found.bytes == 0) return false;
+    sink.add(found.value, base + at, base + at + found.bytes);
+    at += found.bytes;
+  }
+  return true;
+}
+
+void WordPieceModel::encode(std::string_view text, std::span<const Span> pieces, TokenSink& sink) const {
+  for (const Span range : pieces) {
+    const size_t count = sink.ids.size();
+    const std::string_view word = text.substr(range.begin, range.size());
+    if (encode_word(word, range.begin, sink)) continue;
+    sink.ids.resize(count);
+    if (sink.spans) sink.spans->resize(count);
+    if (unknown_id_ == Vocabulary::kNone) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("the tokenizer has no tokens for ", in_quotes(word), " and none for the unknown"));
+    }
+    sink.add(unknown_id_, range.begin, range.end);
+  }
+}
+
+}  // namespace wick
