@@ -10,7 +10,7 @@
 namespace wick::grammar {
 namespace {
 
-constexpr size_t kMaxEdges = size_t{1} << 22;
+constexpr size_t kMaxEdges = size_t{1} << 20;
 
 // Replaces free steps by their consequences: every node that a byte, a return or a call leads to becomes a position.
 class Flattener {

@@ -8,8 +8,8 @@
 namespace wick::grammar {
 namespace {
 
-constexpr size_t kMaxNodes = size_t{1} << 20;
-constexpr size_t kMaxEdges = size_t{1} << 22;
+constexpr size_t kMaxNodes = size_t{1} << 19;
+constexpr size_t kMaxEdges = size_t{1} << 20;
 constexpr int kMaxDepth = 2000;  // of nested expressions
 
 class NfaBuilder {

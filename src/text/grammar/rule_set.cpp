@@ -9,7 +9,7 @@
 namespace wick::grammar {
 namespace {
 
-constexpr size_t kMaxExpressions = size_t{1} << 21;
+constexpr size_t kMaxExpressions = size_t{1} << 19;
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,7 +60,7 @@ class RuleSet {
   };
   ExprId add(Expr expr);
 
-  std::vector<Expr> exprs_;
+  std::deque<Expr> exprs_;
   std::vector<Rule> rules_;
 };
 

@@ -12,7 +12,7 @@ namespace wick::grammar {
 namespace {
 
 constexpr int kMaxFraction = 15;
-constexpr int64_t kMaxModulus = 1000;
+constexpr int64_t kMaxModulus = 100;
 constexpr size_t kMaxMultipleDigits = 15;
 constexpr int64_t kMaxListed = 10000;
 constexpr int64_t kMaxStep = 1'000'000'000'000'000;

@@ -8,7 +8,7 @@ namespace wick::grammar {
 
 // The numbers a schema allows: whole ones only when its types say so. Limits rule out exponents. Throws
 // Error(kInvalidArgument) for a multipleOf that cannot be translated: supported are powers of ten up to 1, and whole
-// numbers up to 1000 or with few multiples between the limits.
+// numbers up to 100 or with few multiples between the limits.
 ExprId compile_number(const MergedSchema& schema, RuleSet& rules, JsonPieces& pieces);
 
 // Whether the schema's number keywords allow this number.

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "text/grammar/char_automaton.h"
-#include "text/grammar/regex.h"
 #include "text/grammar/schema_formats.h"
+#include "text/grammar/schema_pattern.h"
 
 namespace wick::grammar {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/grammar/regex.h"
+#include "text/grammar/schema_pattern.h"
 
 #include "text/grammar/text_reader.h"
 
