@@ -38,6 +38,26 @@ void write_tokenizers(const std::filesystem::path& folder) {
                                                        << "YQ== 0\nYg== 1\nYWI= 2\n";
 }
 
+void write_texts(const std::filesystem::path& folder, const std::vector<const char*>& texts) {
+  std::filesystem::create_directories(folder);
+  for (size_t i = 0; i < texts.size(); ++i) std::ofstream(folder / std::to_string(i), std::ios::binary) << texts[i];
+}
+
+const std::vector<const char*> kGrammars = {
+    "root ::= \"a\\n\\x41\\u00e9\" [^a-z\\]] | . item{2,3} # comment\nitem ::= (\"x\" | root)* ws+\nws ::= \" \"?\n",
+    "root ::= \"(\" root* \")\" | [α-ω]{0,5}",
+    "root ::= ((\"a\"?)*)+ b\nb ::= \"\" | \"b\" b \"c\" | \"b\" b \"d\"\n",
+};
+
+const std::vector<const char*> kSchemas = {
+    R"({"type":"object","properties":{"a":{"type":"integer","minimum":-5,"maximum":1200},"b":{"$ref":"#/$defs/x"}},
+        "required":["a"],"additionalProperties":{"type":["string","null"]},"$defs":{"x":{"enum":[1,"é",[null],{"k":1.5}]}}})",
+    R"({"type":"string","pattern":"^[a-z\\d]{2,}(x|\\.)?$","minLength":3,"maxLength":9,"format":"email"})",
+    R"({"anyOf":[{"type":"number","exclusiveMinimum":0.25,"multipleOf":0.01},{"allOf":[{"type":"array","items":{"$ref":"#"}},{"minItems":1,"maxItems":4}]}]})",
+    R"({"oneOf":[{"properties":{"k":{"const":1}},"required":["k"]},{"properties":{"k":{"const":2}},"required":["k"]}],"prefixItems":[true,false]})",
+    R"({"patternProperties":{"^x":{"type":"integer","multipleOf":7}},"additionalProperties":false,"propertyNames":{"maxLength":3}})",
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -51,4 +71,6 @@ int main(int argc, char** argv) {
   write(folder / "index", wick::good_index(), wick::damaged_indexes());
   write_tensor_data(folder / "tensor_data");
   write_tokenizers(folder / "tokenizer");
+  write_texts(folder / "grammar", kGrammars);
+  write_texts(folder / "schema", kSchemas);
 }

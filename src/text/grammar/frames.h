@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+namespace wick::grammar {
+
+using FrameId = uint32_t;
+
+struct ReturnTo {
+  uint32_t position = 0;
+  FrameId frame = 0;
+  auto operator<=>(const ReturnTo&) const = default;
+};
+
+// All the ways in which what called the current rule can go on. Stacks that differ share their common parts, so an
+// ambiguous grammar needs as many frames as it has calls, not as many as it has parses.
+struct Frame {
+  bool is_outermost = false;  // when the rule is complete, so is the text
+  int depth = 0;              // calls open, the longest way
+  std::vector<ReturnTo> returns;
+};
+
+// Frames by number; equal frames have equal numbers. Not thread-safe. References stay valid.
+class FrameTable {
+ public:
+  static constexpr FrameId kOutermost = 0;
+
+  FrameTable();
+
+  const Frame& operator[](FrameId id) const { return frames_[id]; }
+  // `returns` in any order, with duplicates; sorts it. Throws Error(kUnsupported) when there are too many.
+  FrameId intern(bool is_outermost, std::vector<ReturnTo>& returns);
+  FrameId unite(FrameId a, FrameId b);
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::deque<Frame> frames_;
+  std::unordered_multimap<uint64_t, FrameId> by_hash_;
+  size_t bytes_ = 0;
+};
+
+// Mixes a value into a hash.
+inline uint64_t mix_hash(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ (hash >> 29);
+}
+
+}  // namespace wick::grammar

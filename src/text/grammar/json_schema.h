@@ -1,0 +1,13 @@
+#pragma once
+
+#include "base/json.h"
+#include "text/grammar/grammar.h"
+#include "text/grammar/rule_set.h"
+
+namespace wick::grammar {
+
+// Translates a JSON Schema into rules and returns the one for the whole document. Throws Error(kInvalidArgument)
+// naming the place of what cannot be translated.
+RuleId compile_json_schema(const Json& schema, JsonLayout layout, RuleSet& rules);
+
+}  // namespace wick::grammar

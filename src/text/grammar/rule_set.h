@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/grammar/codepoint_set.h"
+
+namespace wick::grammar {
+
+using ExprId = uint32_t;
+using RuleId = uint32_t;
+
+enum class ExprKind : uint8_t { kNever, kEmpty, kBytes, kChars, kSequence, kChoice, kRepeat, kCall };
+
+struct Expr {
+  ExprKind kind = ExprKind::kEmpty;
+  std::string bytes;             // kBytes
+  CodepointSet chars;            // kChars
+  std::vector<ExprId> children;  // kSequence, kChoice; kRepeat has one
+  int64_t min = 0;               // kRepeat
+  std::optional<int64_t> max;    // kRepeat; empty: no limit
+  RuleId rule = 0;               // kCall
+};
+
+// Rules as written, before they become an automaton. Every notation (GBNF, JSON Schema) is translated into one of
+// these. Making an expression simplifies it where that is obvious.
+class RuleSet {
+ public:
+  ExprId never() { return add({.kind = ExprKind::kNever}); }
+  ExprId empty() { return add({.kind = ExprKind::kEmpty}); }
+  ExprId bytes(std::string_view text);
+  ExprId chars(CodepointSet set);
+  ExprId sequence(std::vector<ExprId> parts);
+  ExprId choice(std::vector<ExprId> options);
+  ExprId repeat(ExprId part, int64_t min, std::optional<int64_t> max);
+  ExprId optional(ExprId part) { return repeat(part, 0, 1); }
+  ExprId call(RuleId rule);
+
+  // The name is for messages. A rule matches nothing until it is defined.
+  RuleId add_rule(std::string name);
+  void define(RuleId rule, ExprId body) { rules_[rule].body = body; }
+  bool is_defined(RuleId rule) const { return rules_[rule].body.has_value(); }
+  // A new rule and a call of it: what is used more than once is then compiled once.
+  ExprId outline(std::string name, ExprId body);
+
+  size_t rule_count() const { return rules_.size(); }
+  const std::string& name(RuleId rule) const { return rules_[rule].name; }
+  std::optional<ExprId> body(RuleId rule) const { return rules_[rule].body; }
+  const Expr& expr(ExprId id) const { return exprs_[id]; }
+
+ private:
+  struct Rule {
+    std::string name;
+    std::optional<ExprId> body;
+  };
+  ExprId add(Expr expr);
+
+  std::deque<Expr> exprs_;
+  std::vector<Rule> rules_;
+};
+
+}  // namespace wick::grammar
