@@ -18,7 +18,7 @@ build     = @echo "build      build/$(1) ($(JOBS) jobs)" && cmake --build --pres
 ctest     = @ctest --preset $(1) -j $(JOBS) --progress
 
 .DEFAULT_GOAL := help
-.PHONY: help run test dev clang asan tsan cuda wasm aarch64 bench format lint clean
+.PHONY: help run test dev clang asan fuzz tsan cuda wasm aarch64 bench format lint clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -52,6 +52,20 @@ asan:  ## the same with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call configure,asan)
 	$(call build,asan)
 	$(call ctest,asan)
+
+# Each fuzzer starts from the seeds and from what earlier runs found, kept in build/fuzz/corpus.
+FUZZ_SECONDS ?= 600
+fuzz:  ## build the fuzzers of the file formats with Clang and run each for ten minutes (FUZZ_SECONDS=n)
+	$(install_deps) core test clang
+	$(call configure,fuzz)
+	$(call build,fuzz,--target fuzzers)
+	@build/fuzz/bin/write_seeds build/fuzz/seeds
+	@for kind in safetensors gguf index tensor_data; do \
+	  echo "fuzz       $$kind ($(FUZZ_SECONDS) s)" && mkdir -p build/fuzz/corpus/$$kind build/fuzz/seeds/$$kind && \
+	  build/fuzz/bin/fuzz_$$kind -max_total_time=$(FUZZ_SECONDS) -timeout=5 -malloc_limit_mb=64 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/$$kind- build/fuzz/corpus/$$kind build/fuzz/seeds/$$kind \
+	    > build/fuzz/$$kind.log 2>&1 || { tail -n 40 build/fuzz/$$kind.log; exit 1; }; \
+	done; echo "no findings"
 
 tsan:  ## the same with ThreadSanitizer
 	$(install_deps) core test

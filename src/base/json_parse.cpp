@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/json.h"
+#include "base/json_place.h"
 
 namespace wick {
 namespace {
@@ -32,7 +33,7 @@ class JsonBuilder {
         Json::Array items;
         const simdjson::dom::array array = element.get_array().value_unsafe();
         for (const auto item : array) {
-          items.push_back(build(item, cat(path, "[", items.size(), "]")));
+          items.push_back(build(item, extend_place(path, cat("[", items.size(), "]"))));
         }
         json.value_ = std::move(items);
         break;
@@ -45,8 +46,7 @@ class JsonBuilder {
           if (!names.insert(name).second) {
             throw Error(ErrorCode::kBadFile, cat(json.place_, ": the name '", name, "' is given twice"));
           }
-          members.emplace_back(std::string(name),
-                               build(value, path.empty() ? std::string(name) : cat(path, ".", name)));
+          members.emplace_back(std::string(name), build(value, extend_place(path, path.empty() ? "" : ".", name)));
         }
         json.value_ = std::move(members);
         break;

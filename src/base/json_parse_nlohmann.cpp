@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "base/json.h"
+#include "base/json_place.h"
 
 namespace wick {
 namespace {
@@ -60,8 +61,8 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   std::string next_path() const {
     if (open_.empty()) return "";
     const Open& top = open_.back();
-    if (top.is_array) return cat(top.path, "[", top.items.size(), "]");
-    return top.path.empty() ? top.key : cat(top.path, ".", top.key);
+    if (top.is_array) return extend_place(top.path, cat("[", top.items.size(), "]"));
+    return extend_place(top.path, top.path.empty() ? "" : ".", top.key);
   }
 
   template <typename T>

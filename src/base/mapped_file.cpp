@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -26,7 +27,25 @@ MappedFile::MappedFile(std::filesystem::path path, const std::byte* data, size_t
     : path_(std::move(path)), data_(data), size_(size) {}
 
 MappedFile::~MappedFile() {
-  if (data_) munmap(const_cast<std::byte*>(data_), size_);
+  if (data_ && is_mapped_) munmap(const_cast<std::byte*>(data_), size_);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::in_memory(std::filesystem::path name, std::span<const std::byte> bytes,
+                                                        std::shared_ptr<const void> owner) {
+  const std::shared_ptr<MappedFile> file(new MappedFile(std::move(name), bytes.data(), bytes.size()));
+  file->is_mapped_ = false;
+  file->owner_ = std::move(owner);
+  return file;
+}
+
+void MappedFile::forget(int64_t offset, int64_t count) const {
+  const auto size = static_cast<int64_t>(size_);
+  if (!is_mapped_ || offset < 0 || count <= 0 || offset > size || count > size - offset) return;
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t begin = round_up(offset, page);
+  const int64_t end = (offset + count) / page * page;
+  // Advice only: when it is not taken, nothing is lost.
+  if (begin < end) madvise(const_cast<std::byte*>(data_) + begin, static_cast<size_t>(end - begin), MADV_DONTNEED);
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -8,13 +9,23 @@
 namespace wick {
 
 // A file mapped read-only into memory. Pages are read when touched and shared between processes.
+//
+// The bytes are those of the file itself: if another process makes the file shorter while it is open, touching a page
+// past the new end kills the process (SIGBUS), as with every mapping. Replace model files by renaming a new one over
+// them, as OutputFile does; the mapping then keeps the old bytes.
 class MappedFile {
  public:
   // Throws Error(kIo) naming the path and the system's reason.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  // Bytes that are in memory already, under a name for messages; `owner` keeps them alive.
+  static std::shared_ptr<const MappedFile> in_memory(std::filesystem::path name, std::span<const std::byte> bytes,
+                                                     std::shared_ptr<const void> owner);
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::filesystem::path& path() const { return path_; }
+
+  // Drops the pages that lie wholly inside these bytes from this process's memory; touched again, they are read again.
+  void forget(int64_t offset, int64_t count) const;
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -26,6 +37,8 @@ class MappedFile {
   std::filesystem::path path_;
   const std::byte* data_;
   size_t size_;
+  bool is_mapped_ = true;
+  std::shared_ptr<const void> owner_;  // of bytes in memory
 };
 
 }  // namespace wick

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/json.h"
@@ -19,12 +18,14 @@ namespace wick {
 struct TensorEntry {
   std::string name;
   std::string type;            // as the file spells it: "BF16", "Q4_K"
-  std::optional<DType> dtype;  // empty: a type that can be listed but not read
+  std::optional<DType> dtype;  // that get() gives; empty: a type that can be listed but not read
   Shape shape;                 // outermost first
-  int64_t bytes = 0;
-  int file = 0;        // index into Checkpoint::files()
-  int64_t offset = 0;  // of the data within that file
+  int64_t bytes = 0;           // in the file
+  int file = 0;                // index into Checkpoint::files()
+  int64_t offset = 0;          // of the data within that file
 };
+
+struct CheckpointState;
 
 // One view over any source of weights: a .safetensors file, a folder with model.safetensors or a sharded
 // model.safetensors.index.json, that index itself, a .gguf file or the first file of a split one. Opening reads and
@@ -36,31 +37,33 @@ class Checkpoint {
   enum class Kind : uint8_t { kSafetensors, kGguf };
 
   static Checkpoint open(const std::filesystem::path& path);
+  // The same for a single file that is open already, or in memory. There is no config and no folder.
+  static Checkpoint parse(std::shared_ptr<const MappedFile> file);
 
-  Kind kind() const { return kind_; }
-  const std::vector<std::shared_ptr<const MappedFile>>& files() const { return files_; }
-  const std::filesystem::path& folder() const { return folder_; }  // where config.json and tokenizer files lie
+  Checkpoint();  // holds nothing
 
-  const std::vector<TensorEntry>& entries() const { return entries_; }  // in file order
+  Kind kind() const;
+  const std::vector<std::shared_ptr<const MappedFile>>& files() const;
+  const std::filesystem::path& folder() const;  // where config.json and tokenizer files lie
+
+  const std::vector<TensorEntry>& entries() const;  // in file order
   const TensorEntry* find(std::string_view name) const;
-  // A view of the mapped bytes; integers that have no dtype (I16, U16, U64) are widened copies. Throws
-  // Error(kInvalidArgument) with the nearest name when there is none, Error(kUnsupported) for types only listed.
+  // A view of the mapped bytes; integers that have no dtype (I16, U16, U64) are widened copies, and numbers that lie
+  // off their alignment are copied. Throws Error(kInvalidArgument) with the nearest name when there is none,
+  // Error(kUnsupported) for types only listed.
   Tensor get(std::string_view name) const;
+  Tensor get(const TensorEntry& entry) const;  // one of entries()
   // Lets the operating system drop the pages of a tensor that has been converted or copied.
   void forget(const TensorEntry& entry) const;
 
-  const Metadata& metadata() const { return metadata_; }  // GGUF keys; the safetensors __metadata__ as text
+  const Metadata& metadata() const;  // GGUF keys; the safetensors __metadata__ as text
   // config.json beside safetensors; null when there is none (and for GGUF).
-  const Json& config() const { return config_; }
+  const Json& config() const;
 
  private:
-  Kind kind_ = Kind::kSafetensors;
-  std::filesystem::path folder_;
-  std::vector<std::shared_ptr<const MappedFile>> files_;
-  std::vector<TensorEntry> entries_;
-  std::unordered_map<std::string_view, size_t> places_;  // views of the names in entries_
-  Metadata metadata_;
-  Json config_;
+  explicit Checkpoint(std::shared_ptr<const CheckpointState> state);
+
+  std::shared_ptr<const CheckpointState> state_;
 };
 
 }  // namespace wick

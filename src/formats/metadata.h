@@ -37,8 +37,9 @@ std::string_view to_string(MetaType type);  // "u8", "text", ...
 struct MetaArray {
   MetaType type = MetaType::kU8;  // of the elements; kArray for nested arrays
   int64_t count = 0;
-  std::span<const std::byte> bytes;   // the elements' encoding
-  std::shared_ptr<const void> owner;  // keeps the bytes alive
+  std::span<const std::byte> bytes;           // the elements' encoding
+  std::shared_ptr<const void> owner;          // keeps the bytes alive
+  std::shared_ptr<const std::string> source;  // names the file in messages; null: none
 
   // The elements converted; throw Error(kBadFile) naming `key` when they are of another kind.
   std::vector<std::string_view> texts(std::string_view key) const;  // views into the file
@@ -52,6 +53,8 @@ struct MetaValue {
   MetaType type = MetaType::kU8;
   std::variant<bool, int64_t, uint64_t, double, std::string, MetaArray> value;
 };
+
+inline constexpr int64_t kMaxMetadataKeys = 65536;  // that a file may hold; real ones have some dozens
 
 // Key and value pairs in file order; keys are unique.
 class Metadata {
@@ -80,8 +83,13 @@ class Metadata {
   void set_i32s(std::string key, const std::vector<int32_t>& values);
   void set_f32s(std::string key, const std::vector<float>& values);
   void erase(std::string_view key);
+  // For readers that have seen that the key is new.
+  void append(std::string key, MetaValue value);
 
  private:
+  const MetaValue& at(std::string_view key) const;
+  Error wrong_kind(std::string_view key, const MetaValue& value, std::string_view expected) const;
+
   std::string source_;
   std::vector<std::pair<std::string, MetaValue>> items_;
 };

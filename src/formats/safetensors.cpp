@@ -3,119 +3,187 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <optional>
+#include <unordered_set>
 
 #include "base/checked.h"
-#include "base/error.h"
-#include "base/json.h"
-#include "base/text.h"
+#include "base/json_reader.h"
+#include "base/utf8.h"
 
 namespace wick {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little endian");
 
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the format's own library
-
-std::optional<DType> safetensors_dtype(std::string_view name) {
-  constexpr std::pair<std::string_view, DType> kNames[] = {
-      {"F64", DType::kF64}, {"F32", DType::kF32}, {"F16", DType::kF16}, {"BF16", DType::kBF16}, {"I64", DType::kI64},
-      {"I32", DType::kI32}, {"U32", DType::kU32}, {"U8", DType::kU8},   {"BOOL", DType::kU8},   {"I8", DType::kI8},
-  };
-  for (const auto& [known, dtype] : kNames) {
-    if (known == name) return dtype;
+// Reads the fields of one tensor. Offsets are within the data; the caller moves them.
+class TensorReader {
+ public:
+  TensorReader(JsonReader& json, const std::filesystem::path& path, const std::string& name)
+      : json_(json), path_(path) {
+    entry_.name = name;
   }
-  return std::nullopt;
+
+  TensorEntry read() {
+    json_.set_place("tensor", entry_.name, "");
+    json_.begin_object();
+    for (std::string field; json_.next_name(field);) {
+      json_.set_place("tensor", entry_.name, field);
+      if (field == "dtype") {
+        once(has_type_);
+        read_type();
+      } else if (field == "shape") {
+        once(has_shape_);
+        read_shape();
+      } else if (field == "data_offsets") {
+        once(has_offsets_);
+        read_offsets();
+      } else {
+        json_.skip();
+      }
+    }
+    if (!has_type_) throw bad("'dtype' is missing");
+    if (!has_shape_) throw bad("'shape' is missing");
+    if (!has_offsets_) throw bad("'data_offsets' is missing");
+    check_size();
+    return std::move(entry_);
+  }
+
+ private:
+  Error bad(const std::string& what) const {
+    return bad_file(path_, cat("tensor ", in_quotes(entry_.name), ": ", what));
+  }
+
+  void once(bool& seen) {
+    if (seen) throw json_.bad_place("is given twice");
+    seen = true;
+  }
+
+  void read_type() {
+    entry_.type = json_.text();
+    type_ = safetensors_type(entry_.type);
+    if (!type_) throw bad(cat("dtype ", in_quotes(entry_.type), " is not one of the format"));
+    entry_.dtype = type_->dtype;
+  }
+
+  void read_shape() {
+    std::vector<int64_t> dims;
+    json_.begin_list();
+    while (json_.next_item()) {
+      dims.push_back(json_.integer());
+      if (dims.size() > kMaxRank) throw bad(cat("'shape' has more than ", kMaxRank, " dimensions"));
+    }
+    try {
+      entry_.shape = Shape(std::span<const int64_t>(dims));
+    } catch (const Error& error) {
+      throw bad(error.what());
+    }
+  }
+
+  void read_offsets() {
+    int64_t offsets[2] = {};
+    int count = 0;
+    json_.begin_list();
+    while (json_.next_item()) {
+      if (count == 2) throw json_.bad_place("has more than two numbers");
+      offsets[count++] = json_.integer();
+    }
+    if (count != 2 || offsets[0] < 0 || offsets[1] < offsets[0]) throw json_.bad_place("is not [begin, end]");
+    entry_.offset = offsets[0];
+    entry_.bytes = offsets[1] - offsets[0];
+  }
+
+  void check_size() const {
+    const auto bits = checked_mul(entry_.shape.numel(), type_->bits);
+    if (!bits || *bits % 8 != 0 || *bits / 8 != entry_.bytes) {
+      throw bad(cat(entry_.type, " ", entry_.shape, " does not take the ", entry_.bytes, " bytes of its data_offsets"));
+    }
+  }
+
+  JsonReader& json_;
+  const std::filesystem::path& path_;
+  TensorEntry entry_;
+  const SafetensorsType* type_ = nullptr;
+  bool has_type_ = false;
+  bool has_shape_ = false;
+  bool has_offsets_ = false;
+};
+
+void read_metadata(JsonReader& json, const std::filesystem::path& path, Metadata& metadata) {
+  std::unordered_set<std::string> keys;
+  json.set_place("", "", "__metadata__");
+  json.begin_object();
+  for (std::string key; json.next_name(key);) {
+    if (!keys.insert(key).second) {
+      throw bad_file(path, cat("'__metadata__': the name ", in_quotes(key), " is given twice"));
+    }
+    json.set_place("", "__metadata__", key);
+    if (keys.size() > kMaxMetadataKeys) {
+      throw bad_file(path, cat("'__metadata__' has more than ", kMaxMetadataKeys, " names"));
+    }
+    metadata.append(key, {MetaType::kText, json.text()});
+  }
 }
 
-Error bad_file(const std::filesystem::path& path, const std::string& what) {
-  return {ErrorCode::kBadFile, cat(path, ": ", what)};
+std::string_view header_text(const MappedFile& file) {
+  const auto bytes = file.bytes();
+  uint64_t length = 0;
+  if (bytes.size() < sizeof(length)) {
+    throw bad_file(file.path(), cat("has ", bytes.size(), " bytes, too short for a safetensors file"));
+  }
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  if (length > bytes.size() - sizeof(length)) {
+    throw bad_file(file.path(), cat("the header claims ", length, " bytes but the file has ", bytes.size()));
+  }
+  if (length > static_cast<uint64_t>(kMaxSafetensorsHeader)) {
+    throw bad_file(file.path(), cat("the header claims ", length, " bytes, the format allows ", kMaxSafetensorsHeader));
+  }
+  return {reinterpret_cast<const char*>(bytes.data()) + sizeof(length), static_cast<size_t>(length)};
+}
+
+// Tensors must cover the data section exactly: no gap, no overlap, nothing past the end.
+void check_data_section(const std::vector<TensorEntry>& sorted, int64_t data_bytes, const std::filesystem::path& path) {
+  int64_t expected = 0;
+  for (const TensorEntry& entry : sorted) {
+    if (entry.offset != expected) {
+      throw bad_file(path, cat("tensor ", in_quotes(entry.name), " begins at byte ", entry.offset,
+                               " of the data, expected ", expected, entry.offset < expected ? " (overlap)" : " (gap)"));
+    }
+    expected += entry.bytes;  // at most the end offset, which was read as an int64_t
+  }
+  if (expected != data_bytes) {
+    throw bad_file(path, cat("the tensors end at byte ", expected, " of the data but it has ", data_bytes));
+  }
 }
 
 }  // namespace
 
-SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
-  SafetensorsFile result;
-  result.file_ = MappedFile::open(path);
-  const auto bytes = result.file_->bytes();
-  uint64_t header_bytes = 0;
-  if (bytes.size() < sizeof(header_bytes)) {
-    throw bad_file(path, cat("has ", bytes.size(), " bytes, too short for a safetensors file"));
-  }
-  std::memcpy(&header_bytes, bytes.data(), sizeof(header_bytes));
-  if (header_bytes > kMaxHeaderBytes || header_bytes > bytes.size() - sizeof(header_bytes)) {
-    throw bad_file(path, cat("the header claims ", header_bytes, " bytes but the file has ", bytes.size()));
-  }
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + sizeof(header_bytes), header_bytes);
-  const Json header = Json::parse(text, path.string());
-  result.data_start_ = static_cast<int64_t>(sizeof(header_bytes) + header_bytes);
+FileContents read_safetensors(const MappedFile& file, int file_index) {
+  const std::filesystem::path& path = file.path();
+  const std::string_view text = header_text(file);
+  const auto data_start = static_cast<int64_t>(sizeof(uint64_t) + text.size());
+  FileContents contents;
+  contents.metadata = Metadata(path.string());
+  std::vector<TensorEntry>& entries = contents.entries;
 
-  for (const auto& [name, field] : header.as_object()) {
+  JsonReader json(text, path.string());
+  json.set_place("the header", "", "");
+  json.begin_object();
+  bool has_metadata = false;
+  for (std::string name; json.next_name(name);) {
     if (name == "__metadata__") {
-      for (const auto& [key, value] : field.as_object()) result.metadata_[key] = value.as_text();
-      continue;
+      if (has_metadata) throw bad_file(path, "the name '__metadata__' is given twice");
+      has_metadata = true;
+      read_metadata(json, path, contents.metadata);
+    } else {
+      entries.push_back(TensorReader(json, path, name).read());
+      entries.back().file = file_index;
     }
-    const auto dtype = safetensors_dtype(field.at("dtype").as_text());
-    if (!dtype) {
-      throw Error(ErrorCode::kUnsupported, cat(path, ": tensor '", name, "' has dtype ", field.at("dtype").as_text(),
-                                               ", which Wick does not read"));
-    }
-    const auto dims = field.at("shape").to<std::vector<int64_t>>();
-    const auto offsets = field.at("data_offsets").to<std::vector<int64_t>>();
-    if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0]) {
-      throw bad_file(path, cat("tensor '", name, "' has data_offsets that are not [begin, end]"));
-    }
-    Entry entry{*dtype, {}, offsets[0], offsets[1]};
-    try {
-      entry.shape = Shape(std::span<const int64_t>(dims));
-    } catch (const Error& error) {
-      throw bad_file(path, cat("tensor '", name, "': ", error.what()));
-    }
-    const auto expected = checked_mul(entry.shape.numel(), size_of(*dtype));
-    if (!expected || *expected != entry.end - entry.begin) {
-      throw bad_file(path, cat("tensor '", name, "' of ", *dtype, " ", entry.shape, " takes ", entry.end - entry.begin,
-                               " bytes in the file"));
-    }
-    result.entries_.emplace(name, std::move(entry));
   }
-  result.check_data_section(static_cast<int64_t>(bytes.size()) - result.data_start_);
-  return result;
-}
+  json.finish();
 
-// Tensors must cover the data section exactly: no gap, no overlap, nothing past the end.
-void SafetensorsFile::check_data_section(int64_t data_bytes) const {
-  std::vector<std::pair<const std::string*, const Entry*>> order;
-  for (const auto& [name, entry] : entries_) order.emplace_back(&name, &entry);
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.second->begin, a.second->end) < std::pair(b.second->begin, b.second->end);
-  });
-  int64_t expected = 0;
-  for (const auto& [name, entry] : order) {
-    if (entry->begin != expected) {
-      throw bad_file(file_->path(), cat("tensor '", *name, "' begins at byte ", entry->begin, " of the data, expected ",
-                                        expected, entry->begin < expected ? " (overlap)" : " (gap)"));
-    }
-    expected = entry->end;
-  }
-  if (expected != data_bytes) {
-    throw bad_file(file_->path(), cat("the tensors end at byte ", expected, " of the data but it has ", data_bytes));
-  }
-}
-
-std::vector<std::string> SafetensorsFile::names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, entry] : entries_) names.push_back(name);
-  return names;
-}
-
-Tensor SafetensorsFile::get(std::string_view name) const {
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) {
-    throw Error(ErrorCode::kInvalidArgument, cat(file_->path(), ": there is no tensor '", name, "'"));
-  }
-  const Entry& entry = found->second;
-  const std::byte* data = file_->bytes().data() + data_start_ + entry.begin;
-  return {Storage::borrow(data, entry.end - entry.begin, file_), Layout::contiguous(entry.shape), entry.dtype};
+  sort_by_offset(entries);
+  check_data_section(entries, static_cast<int64_t>(file.bytes().size()) - data_start, path);
+  for (TensorEntry& entry : entries) entry.offset += data_start;
+  return contents;
 }
 
 }  // namespace wick

@@ -1,44 +1,26 @@
 #pragma once
 
-#include <filesystem>
-#include <map>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "base/mapped_file.h"
-#include "tensor/tensor.h"
+#include "formats/file_contents.h"
 
 namespace wick {
 
-// A .safetensors file, mapped. Opening reads and checks the header only; tensors are views of the mapping and keep it
-// alive. Throws Error(kBadFile) naming the file and the field at fault.
+// How the format spells an element type.
+struct SafetensorsType {
+  std::string_view name;
+  int bits;
+  std::optional<DType> dtype;  // of the tensor read from it; empty: can be listed but not read
+};
+const SafetensorsType* safetensors_type(std::string_view name);
+// The type that holds a dtype; null when the format has none.
+const SafetensorsType* safetensors_type(DType dtype);
+
+// The format's own library refuses longer headers.
+inline constexpr int64_t kMaxSafetensorsHeader = 100'000'000;
+
+// Reads and checks the header of a .safetensors file. `file_index` becomes TensorEntry::file.
 //
 // Layout: u64 header length (little endian) | JSON header: name -> {dtype, shape, data_offsets [begin, end]} | data
-class SafetensorsFile {
- public:
-  static SafetensorsFile open(const std::filesystem::path& path);
-
-  std::vector<std::string> names() const;  // sorted
-  bool contains(std::string_view name) const { return entries_.find(name) != entries_.end(); }
-  // Throws Error(kInvalidArgument) when there is no tensor of that name.
-  Tensor get(std::string_view name) const;
-  const std::map<std::string, std::string, std::less<>>& metadata() const { return metadata_; }
-
- private:
-  struct Entry {
-    DType dtype;
-    Shape shape;
-    int64_t begin;  // within the data section
-    int64_t end;
-  };
-  void check_data_section(int64_t data_bytes) const;
-
-  std::shared_ptr<const MappedFile> file_;
-  int64_t data_start_ = 0;
-  std::map<std::string, Entry, std::less<>> entries_;
-  std::map<std::string, std::string, std::less<>> metadata_;
-};
+// The tensors cover the data exactly: no gap, no overlap, nothing left over.
+FileContents read_safetensors(const MappedFile& file, int file_index);
 
 }  // namespace wick

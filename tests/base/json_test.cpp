@@ -43,5 +43,15 @@ TEST(Json, RefusesBadDocuments) {
   EXPECT_ERROR(Json::load("/no/such/file.json"), kIo, "/no/such/file.json: cannot open");
 }
 
+// The place that every value carries does not grow with the names around it.
+TEST(Json, LongNamesAreCutInPlaces) {
+  std::string text = cat("{\"", std::string(1000, 'n'), "\": {\"deep\": [");
+  for (int i = 0; i < 1000; ++i) text += "1,";
+  const Json json = Json::parse(text + "1]}}", "file");
+  const Json& item = json.as_object()[0].second.at("deep").as_array()[7];
+  EXPECT_LT(item.place().size(), 300u);
+  EXPECT_ERROR(item.as_text(), kBadFile, "file: '...' is a number, expected text");
+}
+
 }  // namespace
 }  // namespace wick

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/json.h"
-#include "formats/safetensors.h"
+#include "formats/checkpoint.h"
 #include "ops/ops.h"
 #include "support/compare.h"
 #include "support/devices.h"
@@ -229,7 +229,7 @@ double output_tolerance(const std::string& op) {
   return 2e-6;
 }
 
-void run_case(const SafetensorsFile& data, const Json& spec, Device device) {
+void run_case(const Checkpoint& data, const Json& spec, Device device) {
   const std::string name = spec.at("name").as_text(), op = spec.at("op").as_text();
   SCOPED_TRACE(name);
   const auto run = runs().find(op);
@@ -240,7 +240,7 @@ void run_case(const SafetensorsFile& data, const Json& spec, Device device) {
   for (int i = 0; i < spec.at("inputs").as_int(); ++i) {
     const std::string part = "in" + std::to_string(i);
     Tensor input = field(part);
-    if (data.contains(name + "/grad_" + part)) input = vars.emplace_back(input).tensor();
+    if (data.find(name + "/grad_" + part)) input = vars.emplace_back(input).tensor();
     inputs.push_back(input);
   }
   const Outputs outputs = run->second(inputs, spec.at("attrs"));
@@ -252,7 +252,7 @@ void run_case(const SafetensorsFile& data, const Json& spec, Device device) {
   const Gradients grads = backward(outputs[0], field("grad_out"));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::string part = "grad_in" + std::to_string(i);
-    if (data.contains(name + "/" + part)) expect_close(grads.of(inputs[i]), field(part), 1e-5, part);
+    if (data.find(name + "/" + part)) expect_close(grads.of(inputs[i]), field(part), 1e-5, part);
   }
 }
 
@@ -262,7 +262,7 @@ TEST_P(OpsFixture, MatchesPyTorch) {
   const auto folders = fixture_folders("ops");
   ASSERT_FALSE(folders.empty());
   for (const auto& folder : folders) {
-    const auto data = SafetensorsFile::open(folder / "reference.safetensors");
+    const auto data = Checkpoint::open(folder / "reference.safetensors");
     const Json cases = Json::load(folder / "reference.json");
     EXPECT_GE(cases.at("cases").as_array().size(), 1u);
     for (const Json& spec : cases.at("cases").as_array()) run_case(data, spec, device());

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "formats/safetensors.h"
+#include "formats/checkpoint.h"
 #include "quant/format.h"
 #include "quant/group4.h"
 #include "quant/group8.h"
@@ -27,7 +27,7 @@ TEST(QuantDecode, MatchesFixturesBitForBit) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       const std::optional<DType> dtype = dtype_named(entry.path().stem().string());
       ASSERT_TRUE(dtype && is_packed(*dtype)) << entry.path();
-      const SafetensorsFile file = SafetensorsFile::open(entry.path());
+      const Checkpoint file = Checkpoint::open(entry.path());
       const std::vector<uint8_t> blocks = file.get("blocks").to_vector<uint8_t>();
       const std::vector<float> expected = file.get("values").to_vector<float>();
       const auto count = static_cast<int64_t>(expected.size());
