@@ -80,19 +80,24 @@ bool is_final_sigma(std::string_view before, std::string_view after) {
   return !before.empty() && is_cased(code_point(before)) && (after.empty() || !is_cased(code_point(after)));
 }
 
+// The character at `at` in lower case; `before` is the one in front of it, if any.
+void append_lower_at(std::string& out, std::string_view before, std::string_view text, size_t at) {
+  const std::string_view character = text.substr(at, character_bytes(text.substr(at)));
+  const std::string_view rest = text.substr(at + character.size());
+  const std::string_view after = rest.substr(0, rest.empty() ? 0 : character_bytes(rest));
+  if (character == "\u03A3" && is_final_sigma(before, after)) {
+    out += "\u03C2";
+  } else {
+    append_lower(out, character);
+  }
+}
+
 std::string lower_after(std::string_view before, std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const std::string_view character = text.substr(at, character_bytes(text.substr(at)));
-    at += character.size();
-    const std::string_view after = text.substr(at, at < text.size() ? character_bytes(text.substr(at)) : 0);
-    if (character == "\u03A3" && is_final_sigma(before, after)) {
-      out += "\u03C2";
-    } else {
-      append_lower(out, character);
-    }
-    before = character;
+  for (size_t at = 0; at < text.size(); at += before.size()) {
+    append_lower_at(out, before, text, at);
+    before = text.substr(at, character_bytes(text.substr(at)));
   }
   return out;
 }
@@ -166,16 +171,12 @@ std::string to_folded(std::string_view text) {
 std::string to_title(std::string_view text) {
   std::string out;
   std::string_view before;
-  for (size_t at = 0; at < text.size();) {
-    const size_t begin = at;
+  for (size_t at = 0; at < text.size(); at += before.size()) {
     const std::string_view character = text.substr(at, character_bytes(text.substr(at)));
-    at += character.size();
     if (before.empty() || !is_cased(code_point(before))) {
       append_title(out, character);
     } else {
-      const std::string_view after = text.substr(at, at < text.size() ? character_bytes(text.substr(at)) : 0);
-      const std::string lowered = lower_after(before, text.substr(begin, character.size() + after.size()));
-      out += lowered.substr(0, lowered.size() - (after.empty() ? 0 : to_lower(after).size()));
+      append_lower_at(out, before, text, at);
     }
     before = character;
   }
@@ -192,15 +193,18 @@ std::string to_capitalized(std::string_view text) {
 
 std::string swap_case(std::string_view text) {
   std::string out;
-  for (const std::string_view character : Characters(text)) {
+  std::string_view before;
+  for (size_t at = 0; at < text.size(); at += before.size()) {
+    const std::string_view character = text.substr(at, character_bytes(text.substr(at)));
     const char32_t code = code_point(character);
     if (is_upper(code)) {
-      append_lower(out, character);
+      append_lower_at(out, before, text, at);
     } else if (is_lower(code)) {
       append_upper(out, character);
     } else {
       out += character;
     }
+    before = character;
   }
   return out;
 }

@@ -26,7 +26,7 @@ std::vector<std::string_view> split_words(std::string_view text, int64_t most) {
   std::vector<std::string_view> parts;
   for (text = strip_left(text); !text.empty(); text = strip_left(text)) {
     if (most >= 0 && static_cast<int64_t>(parts.size()) >= most) {
-      add_part(parts, strip_right(text));
+      add_part(parts, text);
       break;
     }
     size_t end = 0;
