@@ -10,5 +10,6 @@ using Action = std::function<int()>;
 
 void add_doctor(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_template(CLI::App& app, Action& action);
 
 }  // namespace wick

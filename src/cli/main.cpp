@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
   wick::Action action;
   wick::add_doctor(app, action);
   wick::add_bench(app, action);
+  wick::add_template(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
