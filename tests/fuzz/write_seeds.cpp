@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "fuzz/template_harness.h"
 #include "support/damaged_files.h"
+#include "support/hostile_templates.h"
 #include "tensor/dtype.h"
 
 namespace {
@@ -26,6 +28,17 @@ void write_tensor_data(const std::filesystem::path& folder) {
   }
 }
 
+void write_templates(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  std::vector<std::string> sources = wick::template_seeds();
+  for (const wick::HostileTemplate& hostile : wick::hostile_templates()) {
+    if (hostile.source.size() < 2000) sources.push_back(hostile.source);
+  }
+  for (size_t i = 0; i < sources.size(); ++i) {
+    std::ofstream(folder / std::to_string(i), std::ios::binary) << sources[i];
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,4 +51,5 @@ int main(int argc, char** argv) {
   write(folder / "gguf", wick::good_gguf(), wick::damaged_gguf());
   write(folder / "index", wick::good_index(), wick::damaged_indexes());
   write_tensor_data(folder / "tensor_data");
+  write_templates(folder / "template");
 }

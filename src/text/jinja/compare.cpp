@@ -111,7 +111,7 @@ bool contains(const Value& container, const Value& item) {
     return item.is_integral() && range->position(item.as_int()).has_value();
   }
   if (!is_iterable(container)) throw problem("argument of type '", container.type_name(), "' is not iterable");
-  for (const Value& candidate : iterate(container)->values) {
+  for (const Value& candidate : each(container)) {
     if (candidate.same_as(item) || equal(candidate, item)) return true;
   }
   return false;

@@ -120,7 +120,7 @@ Value urlencode(Interpreter&, const Value& value, const Arguments& arguments) {
   if (value.is_dict()) {
     for (const auto& [key, item] : value.as_dict().entries()) add(key, item);
   } else {
-    for (const Value& pair : iterate(value)->values) {
+    for (const Value& pair : each(value)) {
       const auto parts = iterate(pair);
       if (parts->values.size() != 2) throw problem("urlencode takes pairs of a name and a value");
       add(parts->values[0], parts->values[1]);

@@ -136,7 +136,7 @@ Value unique(Interpreter& interpreter, const Value& value, const Arguments& argu
   const AttributePath path(bound.get(1));
   Dict seen;
   std::vector<Value> result;
-  for (const Value& item : iterate(value)->values) {
+  for (const Value& item : each(value)) {
     const Value key = path.follow(interpreter, item);
     const Value compared = bound.flag(0) ? key : ignoring_case(key);
     if (seen.find(compared)) continue;
@@ -170,7 +170,7 @@ Value sum(Interpreter& interpreter, const Value& value, const Arguments& argumen
   const AttributePath path(bound.get(0));
   Value total = bound.get(1, 0);
   if (total.is_text()) throw problem("sum() can't sum strings [use ''.join(seq) instead]");
-  for (const Value& item : iterate(value)->values) total = add(total, path.follow(interpreter, item));
+  for (const Value& item : each(value)) total = add(total, path.follow(interpreter, item));
   return total;
 }
 
@@ -178,7 +178,7 @@ Value batch(Interpreter&, const Value& value, const Arguments& arguments) {
   const Bound bound("batch", arguments, {"linecount", "fill_with"}, 1);
   const int64_t size = to_index(*bound[0]);
   std::vector<Value> batches, current;
-  for (const Value& item : iterate(value)->values) {
+  for (const Value& item : each(value)) {
     if (static_cast<int64_t>(current.size()) == size) batches.push_back(Value::list(std::exchange(current, {})));
     current.push_back(item);
   }

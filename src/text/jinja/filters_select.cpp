@@ -30,7 +30,7 @@ Value map(Interpreter& interpreter, const Value& value, const Arguments& argumen
     const Bound bound("map", arguments, {"attribute", "default"});
     if (!bound[0]) throw problem("map requires a filter argument");
     const AttributePath path(*bound[0]);
-    for (const Value& item : iterate(value)->values) {
+    for (const Value& item : each(value)) {
       result.push_back(path.follow(interpreter, item, bound.get(1)));
     }
     return generator(std::move(result));
@@ -39,7 +39,7 @@ Value map(Interpreter& interpreter, const Value& value, const Arguments& argumen
   const Filter filter = find_filter(name);
   if (!filter) throw problem("No filter named '", name, "'.");
   const Arguments rest = after(arguments, 1);
-  for (const Value& item : iterate(value)->values) {
+  for (const Value& item : each(value)) {
     spend_work();
     result.push_back(filter(interpreter, item, rest));
   }
@@ -61,7 +61,7 @@ Value choose(Interpreter& interpreter, const Value& value, const Arguments& argu
     rest = after(arguments, kSkipped + 1);
   }
   std::vector<Value> result;
-  for (const Value& item : iterate(value)->values) {
+  for (const Value& item : each(value)) {
     spend_work();
     const Value subject = path.follow(interpreter, item);
     if ((test ? test(subject, rest) : subject.truthy()) == kKeep) result.push_back(item);

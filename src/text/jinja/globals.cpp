@@ -25,7 +25,7 @@ Value make_namespace(Interpreter& interpreter, const Value&, const Arguments& ar
 
 Value make_cycler(Interpreter&, const Value&, const Arguments& arguments) {
   if (arguments.positional.empty()) throw problem("at least one item has to be provided");
-  return Value(std::make_shared<Cycler>(arguments.positional));
+  return Value(std::make_shared<Cycler>(make_items(arguments.positional)));
 }
 
 Value make_joiner(Interpreter&, const Value&, const Arguments& arguments) {
@@ -69,7 +69,7 @@ Dict make_dict(std::string_view function, const Arguments& arguments) {
     if (source.is_dict()) {
       dict = source.as_dict();
     } else {
-      for (const Value& pair : iterate(source)->values) {
+      for (const Value& pair : each(source)) {
         const auto parts = iterate(pair);
         if (parts->values.size() != 2) throw problem(function, "() takes pairs of a name and a value");
         dict.set(parts->values[0], parts->values[1]);

@@ -11,7 +11,11 @@ class Loop : public Object {
  public:
   // `recursive`: the statement that loop(items) runs again, or null.
   Loop(std::shared_ptr<const Items> items, int depth, const ForStatement* recursive, std::shared_ptr<Scope> outer)
-      : items_(std::move(items)), loop_depth_(depth), recursive_(recursive), outer_(std::move(outer)) {}
+      : Object(items->depth),
+        items_(std::move(items)),
+        loop_depth_(depth),
+        recursive_(recursive),
+        outer_(std::move(outer)) {}
 
   std::string_view type_name() const override { return "LoopContext"; }
   std::string repr() const override { return cat("<LoopContext ", index_ + 1, "/", length_of_items(), ">"); }
@@ -19,7 +23,6 @@ class Loop : public Object {
   bool callable() const override { return true; }
   Value call(Interpreter& interpreter, const Arguments& arguments) override;
   std::optional<int64_t> length() const override { return length_of_items(); }
-  int depth() const override { return checked_depth(items_->depth + 1); }
   void forget() override;
 
   void set_index(size_t index) { index_ = static_cast<int64_t>(index); }

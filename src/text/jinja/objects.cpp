@@ -102,16 +102,20 @@ std::optional<Value> Generator::next() {
 }
 
 std::string Namespace::repr() const {
-  // A namespace may hold itself.
-  thread_local int depth = 0;
-  if (depth > 8) return "<Namespace ...>";
-  ++depth;
+  constexpr int kMostInside = 8;  // a namespace may hold itself
+  thread_local int inside_namespaces = 0;
+  if (inside_namespaces > kMostInside) return "<Namespace ...>";
+  struct Inside {
+    explicit Inside(int& count) : count_(++count) {}
+    ~Inside() { --count_; }
+    int& count_;
+  } const inside(inside_namespaces);
   std::string out = "<Namespace {";
   for (size_t i = 0; i < values_.size(); ++i) {
     const auto& [key, value] = values_.entries()[i];
     out += cat(i ? ", " : "", jinja::repr(key), ": ", jinja::repr(value));
+    require_memory(static_cast<int64_t>(out.size()));
   }
-  --depth;
   return out + "}>";
 }
 

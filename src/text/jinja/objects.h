@@ -33,14 +33,14 @@ class Range : public Object {
 // dict.keys(), dict.values(), dict.items().
 class DictView : public Object {
  public:
-  DictView(std::string_view name, std::shared_ptr<const Items> items) : name_(name), items_(std::move(items)) {}
+  DictView(std::string_view name, std::shared_ptr<const Items> items)
+      : Object(items->depth), name_(name), items_(std::move(items)) {}
 
   std::string_view type_name() const override { return name_; }
   std::string repr() const override;
   std::shared_ptr<const Items> iterate() override { return items_; }
   bool iterable() const override { return true; }
   std::optional<int64_t> length() const override { return static_cast<int64_t>(items_->values.size()); }
-  int depth() const override { return checked_depth(items_->depth + 1); }
 
  private:
   std::string_view name_;
@@ -51,15 +51,17 @@ class DictView : public Object {
 class Generator : public Object {
  public:
   explicit Generator(std::vector<Value> items, std::string_view name = "generator")
-      : name_(name), items_(make_items(std::move(items))) {}
+      : Generator(make_items(std::move(items)), name) {}
 
   std::string_view type_name() const override { return name_; }
   std::shared_ptr<const Items> iterate() override;
   bool iterable() const override { return true; }
-  int depth() const override { return checked_depth(items_->depth + 1); }
   std::optional<Value> next();  // takes the first of what is left
 
  private:
+  Generator(std::shared_ptr<const Items> items, std::string_view name)
+      : Object(items->depth), name_(name), items_(std::move(items)) {}
+
   std::string_view name_;
   std::shared_ptr<const Items> items_;
   size_t used_ = 0;
@@ -82,11 +84,10 @@ class Namespace : public Object {
 
 class Cycler : public Object {
  public:
-  explicit Cycler(std::vector<Value> items) : items_(make_items(std::move(items))) {}
+  explicit Cycler(std::shared_ptr<const Items> items) : Object(items->depth), items_(std::move(items)) {}
 
   std::string_view type_name() const override { return "Cycler"; }
   std::optional<Value> attribute(std::string_view name) override;
-  int depth() const override { return checked_depth(items_->depth + 1); }
   const Value& current() const { return items_->values[at_]; }
   void advance() { at_ = (at_ + 1) % items_->values.size(); }
   void reset() { at_ = 0; }
@@ -99,12 +100,11 @@ class Cycler : public Object {
 // joiner(", "): nothing on the first call, then the separator.
 class Joiner : public Object {
  public:
-  explicit Joiner(Value separator) : separator_(std::move(separator)) {}
+  explicit Joiner(Value separator) : Object(separator.depth()), separator_(std::move(separator)) {}
 
   std::string_view type_name() const override { return "Joiner"; }
   bool callable() const override { return true; }
   Value call(Interpreter&, const Arguments& arguments) override;
-  int depth() const override { return checked_depth(separator_.depth() + 1); }
 
  private:
   Value separator_;
@@ -121,18 +121,16 @@ struct NamedFunction {
 class Function : public Object {
  public:
   explicit Function(const NamedFunction& function, Value self = {})
-      : function_(function), self_(std::move(self)), depth_(checked_depth(self_.depth() + 1)) {}
+      : Object(self.depth()), function_(function), self_(std::move(self)) {}
 
   std::string_view type_name() const override { return "builtin_function_or_method"; }
   std::string repr() const override;
   bool callable() const override { return true; }
   Value call(Interpreter& interpreter, const Arguments& arguments) override;
-  int depth() const override { return depth_; }
 
  private:
   NamedFunction function_;
   Value self_;
-  int depth_;
 };
 
 Value make_function(const NamedFunction& function, Value self = {});

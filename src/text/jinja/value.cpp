@@ -188,6 +188,8 @@ void Dict::set(const Value& key, Value value) {
   }
 }
 
+Object::Object(int inner) : depth_(checked_depth(inner + 1)) {}
+
 std::string Object::repr() const { return cat("<", type_name(), " object>"); }
 
 Value Object::call(Interpreter&, const Arguments&) { throw problem("'", type_name(), "' object is not callable"); }

@@ -148,7 +148,8 @@ class Dict {
 // Everything that is not plain data.
 class Object : public std::enable_shared_from_this<Object> {
  public:
-  Object() = default;
+  // `inner`: the depth of what it holds for good.
+  explicit Object(int inner = 0);
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
   virtual ~Object() = default;
@@ -165,11 +166,12 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual bool iterable() const { return false; }
   virtual std::optional<int64_t> length() const { return std::nullopt; }
   virtual bool equals(const Object& other) const { return this == &other; }
-  virtual int depth() const { return 1; }
+  int depth() const { return depth_; }
   // Lets go of what it holds: called at the end of a render, because namespaces and closures may hold each other.
   virtual void forget() {}
 
  private:
+  int depth_;
   Charge charge_{128};
 };
 
@@ -178,6 +180,17 @@ int checked_depth(int depth);
 
 // The elements that a `for` would see; throws "'int' object is not iterable".
 std::shared_ptr<const Items> iterate(const Value& value);
+// The same for a range-based for, which keeps this alive (but would not keep what iterate() returns).
+class Iteration {
+ public:
+  explicit Iteration(std::shared_ptr<const Items> items) : items_(std::move(items)) {}
+  auto begin() const { return items_->values.begin(); }
+  auto end() const { return items_->values.end(); }
+
+ private:
+  std::shared_ptr<const Items> items_;
+};
+inline Iteration each(const Value& value) { return Iteration(iterate(value)); }
 bool is_iterable(const Value& value);
 std::optional<int64_t> length_of(const Value& value);
 std::shared_ptr<const Items> make_items(std::vector<Value> values);
