@@ -30,9 +30,9 @@ TEST(Program, ShowsItsVersion) {
 TEST(Program, HelpNamesEveryCommandAndGivesExamples) {
   const auto help = wick({"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* word : {"doctor", "bench", "--version"}) EXPECT_TRUE(contains(help.output, word)) << word;
+  for (const char* word : {"doctor", "bench", "template", "--version"}) EXPECT_TRUE(contains(help.output, word)) << word;
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"doctor", "--help"}, {"bench", "ops", "--help"}}) {
+       {std::vector<std::string>{"doctor", "--help"}, {"bench", "ops", "--help"}, {"template", "--help"}}) {
     const auto result = wick(words);
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_TRUE(contains(result.output, "Examples:")) << result.output;

@@ -104,7 +104,7 @@ std::vector<HostileTemplate> hostile_templates() {
       {"batch", "{{ [1]|batch(10**12, 0)|list }}"},
       {"slices", "{{ [1]|slice(10**12)|list }}"},
       {"a power", "{{ 10 ** 100 }}"},
-      {"a power of powers", "{{ 2 ** 2 ** 2 ** 2 ** 2 ** 2 }}"},
+      {"a power of powers", "{{ 2 ** 2 ** 2 ** 2 ** 2 ** 2 ** 2 }}"},
       {"integer overflow", "{{ 9223372036854775807 + 1 }}"},
       {"the smallest integer negated", "{{ -(-9223372036854775807 - 1) }}"},
       {"the smallest integer divided", "{{ (-9223372036854775807 - 1) // -1 }}"},

@@ -13,7 +13,7 @@ namespace {
 
 TEST(HostileTemplates, EachEndsInASentence) {
   jinja::RenderOptions options;
-  options.limits.work = 20'000'000;
+  options.limits.work = 5'000'000;
   for (const HostileTemplate& item : hostile_templates()) {
     SCOPED_TRACE(item.what);
     const auto start = std::chrono::steady_clock::now();
@@ -34,7 +34,7 @@ TEST(HostileTemplates, EachEndsInASentence) {
 TEST(HostileTemplates, LimitsLeaveRoomForLongConversations) {
   jinja::Dict variables;
   std::vector<jinja::Value> messages;
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     jinja::Dict message;
     message.set("role", i % 2 ? "assistant" : "user");
     message.set("content", std::string(400, 'x'));
@@ -44,7 +44,7 @@ TEST(HostileTemplates, LimitsLeaveRoomForLongConversations) {
   const auto chat = jinja::Template::parse(
       "{% set ns = namespace(out='') %}{% for m in messages %}{% set ns.out = ns.out + m.role + m.content|trim %}"
       "{% endfor %}{{ ns.out }}");
-  EXPECT_EQ(chat.render(variables).size(), 5000u * 400 + 2500 * 4 + 2500 * 9);
+  EXPECT_EQ(chat.render(variables).size(), 2000u * 400 + 1000 * 4 + 1000 * 9);
 }
 
 // A short fixed run of what the fuzzer does at length. The harness aborts on a finding.

@@ -17,6 +17,7 @@ template <std::string (*kChange)(std::string_view)>
 Value change(Interpreter&, const Value& value, const Arguments& arguments) {
   expect_no_arguments("the filter", arguments);
   const Value text = to_text_value(value);
+  spend_work_on_bytes(text.bytes().size() * 8);  // character by character
   return {kChange(text.bytes()), text.is_markup()};
 }
 

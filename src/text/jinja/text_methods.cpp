@@ -17,6 +17,7 @@ Value like(const Value& self, std::string text) { return {std::move(text), self.
 template <std::string (*kChange)(std::string_view)>
 Value change(Interpreter&, const Value& self, const Arguments& arguments) {
   expect_no_arguments("the method", arguments);
+  spend_work_on_bytes(self.bytes().size() * 8);  // character by character
   return like(self, kChange(self.bytes()));
 }
 
