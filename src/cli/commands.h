@@ -13,5 +13,6 @@ void add_inspect(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);
 void add_tokenize(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_template(CLI::App& app, Action& action);
 
 }  // namespace wick

@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   wick::add_quantize(app, action);
   wick::add_tokenize(app, action);
   wick::add_bench(app, action);
+  wick::add_template(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -30,10 +30,10 @@ TEST(Program, ShowsItsVersion) {
 TEST(Program, HelpNamesEveryCommandAndGivesExamples) {
   const auto help = wick({"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* word : {"doctor", "inspect", "quantize", "bench", "--version"})
+  for (const char* word : {"doctor", "inspect", "quantize", "tokenize", "template", "bench", "--version"})
     EXPECT_TRUE(contains(help.output, word)) << word;
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"doctor", "--help"}, {"bench", "ops", "--help"}}) {
+       {std::vector<std::string>{"doctor", "--help"}, {"bench", "ops", "--help"}, {"template", "--help"}}) {
     const auto result = wick(words);
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_TRUE(contains(result.output, "Examples:")) << result.output;

@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "fuzz/template_harness.h"
 #include "support/damaged_files.h"
+#include "support/hostile_templates.h"
 #include "tensor/dtype.h"
 
 namespace {
@@ -58,6 +60,17 @@ const std::vector<const char*> kSchemas = {
     R"({"patternProperties":{"^x":{"type":"integer","multipleOf":7}},"additionalProperties":false,"propertyNames":{"maxLength":3}})",
 };
 
+void write_templates(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  std::vector<std::string> sources = wick::template_seeds();
+  for (const wick::HostileTemplate& hostile : wick::hostile_templates()) {
+    if (hostile.source.size() < 2000) sources.push_back(hostile.source);
+  }
+  for (size_t i = 0; i < sources.size(); ++i) {
+    std::ofstream(folder / std::to_string(i), std::ios::binary) << sources[i];
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -73,4 +86,5 @@ int main(int argc, char** argv) {
   write_tokenizers(folder / "tokenizer");
   write_texts(folder / "grammar", kGrammars);
   write_texts(folder / "schema", kSchemas);
+  write_templates(folder / "template");
 }
