@@ -36,8 +36,8 @@ int run(int argc, char** argv) {
   wick::add_inspect(app, action);
   wick::add_quantize(app, action);
   wick::add_tokenize(app, action);
-  wick::add_bench(app, action);
   wick::add_template(app, action);
+  wick::add_bench(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
