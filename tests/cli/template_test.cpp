@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
+#include "formats/gguf_writer.h"
 #include "support/temp_folder.h"
 
 namespace wick {
@@ -43,6 +44,21 @@ TEST_F(TemplateCommand, ReadsFilesAndFolders) {
   const std::string tools = write("tools.json", R"([{"name": "f"}])");
   EXPECT_EQ(wick_template({folder_.path().string(), "--messages", messages_, "--tools", tools}).output,
             "<s>Grüezi[{\"name\": \"f\"}]");
+}
+
+TEST_F(TemplateCommand, ReadsGguf) {
+  Metadata metadata;
+  metadata.set_text("tokenizer.chat_template", "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}");
+  metadata.set_texts("tokenizer.ggml.tokens", {"a", "<s>", "</s>"});
+  metadata.set_u32("tokenizer.ggml.bos_token_id", 1);
+  metadata.set_u32("tokenizer.ggml.eos_token_id", 99);  // beyond the vocabulary
+  const auto path = folder_.path() / "model.gguf";
+  const std::byte data{1};
+  GgufWriter writer(path, metadata, {{"a", DType::kI8, {1}}});
+  writer.write("a", std::span(&data, 1));
+  writer.finish();
+  const auto result = wick_template({path.string(), "--messages", messages_});
+  EXPECT_EQ(result.output, "<s>Grüezi") << result.errors;
 }
 
 TEST_F(TemplateCommand, JsonHoldsTextAndTemplate) {

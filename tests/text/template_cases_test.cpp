@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "support/fixtures.h"
 #include "text/jinja/template.h"
+#include "text/response_parser.h"
 
 namespace wick {
 namespace {
@@ -58,6 +59,32 @@ TEST(TemplateCases, RealTemplatesRenderAsJinja2DoesIt) {
   if (passed == 0) GTEST_SKIP() << "no folder of templates is given";
   RecordProperty("rendered", passed);
   RecordProperty("failed_as_told", failed_as_told);
+}
+
+TEST(TemplateCases, RealTemplatesTellHowTheirModelsAnswer) {
+  using S = ToolCallShape;
+  const std::pair<const char*, S> expected[] = {
+      {"Qwen-Qwen3-0.6B.jinja", S::kTagged},
+      {"Qwen3-Coder.jinja", S::kTagged},
+      {"NousResearch-Hermes-3-Llama-3.1-8B-tool_use.jinja", S::kTagged},
+      {"meta-llama-Llama-3.1-8B-Instruct.jinja", S::kLlama3},
+      {"meta-llama-Llama-3.2-3B-Instruct.jinja", S::kLlama3},
+      {"mistralai-Mistral-Nemo-Instruct-2407.jinja", S::kMistral},
+      {"unsloth-mistral-Devstral-Small-2507.jinja", S::kMistral},
+      {"deepseek-ai-DeepSeek-V3.1.jinja", S::kDeepSeek},
+      {"deepseek-ai-DeepSeek-R1-Distill-Llama-8B.jinja", S::kDeepSeek},
+      {"openai-gpt-oss-120b.jinja", S::kHarmony},
+      {"google-gemma-2-2b-it.jinja", S::kNone},
+  };
+  int found = 0;
+  for (const fs::path& folder : fixture_folders("templates")) {
+    for (const auto& [name, shape] : expected) {
+      if (!fs::exists(folder / name)) continue;
+      EXPECT_EQ(detect_response_format(file_text(folder / name)).tool_calls, shape) << name;
+      ++found;
+    }
+  }
+  if (found == 0) GTEST_SKIP() << "no folder of templates is given";
 }
 
 }  // namespace
