@@ -70,6 +70,7 @@ class SchemaCompiler {
 
   ExprId build_choice(const Conjunction& conjunction, const MergedSchema& schema) {
     std::vector<Conjunction> chosen;
+    chosen.reserve(schema.choice->options->as_array().size());
     for (const Json& option : schema.choice->options->as_array()) {
       chosen.push_back(merger_.choose(conjunction, schema, option));
     }
@@ -176,7 +177,8 @@ class SchemaCompiler {
       later = rules_.outline(cat("members of ", schema.place), later);
       first = rules_.optional(rules_.sequence({other, later}));
     }
-    for (auto at = members.named.rbegin(); at != members.named.rend(); ++at) {
+    for (size_t i = members.named.size(); i-- > 0;) {
+      const Member* at = &members.named[i];
       const ExprId one =
           rules_.outline(cat("member '", at->name, "' of ", schema.place), member(at->name, call(at->value)));
       ExprId as_first = rules_.sequence({one, later});
