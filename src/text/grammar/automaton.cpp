@@ -118,6 +118,7 @@ class Merger {
     bool any = false;
     for (uint32_t i = 0; i < kept_.size(); ++i) {
       kept_[i] = i;
+      sort_edges(automaton_.positions[i]);
       const uint64_t hash = hash_of(automaton_.positions[i]);
       const auto [begin, end] = by_hash.equal_range(hash);
       const auto same = std::find_if(begin, end, [&](const auto& entry) { return is_equal(entry.second, i); });
@@ -132,6 +133,17 @@ class Merger {
       }
     }
     return any;
+  }
+
+  // The order means nothing, but equal positions must have the same.
+  void sort_edges(const Position& position) {
+    std::sort(
+        automaton_.edges.begin() + position.edges_begin, automaton_.edges.begin() + position.edges_end,
+        [](const ByteEdge& a, const ByteEdge& b) { return std::tie(a.bytes, a.target) < std::tie(b.bytes, b.target); });
+    std::sort(automaton_.calls.begin() + position.calls_begin, automaton_.calls.begin() + position.calls_end,
+              [](const CallEdge& a, const CallEdge& b) {
+                return std::tie(a.rule, a.return_to) < std::tie(b.rule, b.return_to);
+              });
   }
 
   void redirect() {
