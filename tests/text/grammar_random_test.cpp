@@ -66,6 +66,38 @@ TEST(GrammarRandom, MaskEqualsTryingEveryToken) {
   }
 }
 
+// The same inside JSON: strings with and without limits, names that must differ from others, patterns.
+TEST(GrammarRandom, MaskEqualsTryingEveryTokenInJson) {
+  std::mt19937 random(17);
+  const SampleVocabulary vocabulary =
+      make_vocabulary({"names", "nam", "na", "ag", "ages", "e\":", "n\"", "a\\", "\":{"});
+  for (
+      const char* schema :
+      {R"({"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"}},"additionalProperties":{"type":"string","maxLength":7}})",
+       R"({"type":"array","items":{"type":"string","minLength":1,"maxLength":12},"minItems":1})",
+       R"({"type":"string","pattern":"^[a-z ]{3}[a-e][^x]{0,4}é?$"})", R"({"type":"string","pattern":"b.b"})", "true",
+       R"({"anyOf":[{"type":"string","maxLength":4},{"type":"string","pattern":"^[^a]*$"},{"enum":["abcabc","ab\n"]}]})"}) {
+    const Grammar grammar = Grammar::from_json_schema(Json::parse(schema, "schema"));
+    for (int round = 0; round < 40; ++round) {
+      GrammarState state(grammar, vocabulary.tokens);
+      for (int step = 0; step < 25 && !state.has_ended(); ++step) {
+        const std::vector<int> allowed = allowed_tokens(state, vocabulary);
+        std::vector<int> expected;
+        for (int token = 0; token < static_cast<int>(vocabulary.bytes.size()); ++token) {
+          GrammarState copy = state;
+          if (copy.accept(token)) expected.push_back(token);
+        }
+        ASSERT_EQ(allowed, expected) << schema;
+        ASSERT_FALSE(allowed.empty()) << schema;
+        // Single bytes are most of the vocabulary; the longer tokens are what is interesting.
+        int token = allowed[random() % allowed.size()];
+        for (int again = 0; again < 4 && token < 256; ++again) token = allowed[random() % allowed.size()];
+        ASSERT_TRUE(state.accept(token));
+      }
+    }
+  }
+}
+
 // Whatever is accepted can be completed: no walk along the mask ends where nothing is allowed.
 TEST(GrammarRandom, NeverLeadsIntoADeadEnd) {
   std::mt19937 random(13);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bitset>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "text/grammar/frames.h"
 #include "text/grammar/nfa.h"
 
 namespace wick::grammar {
@@ -96,6 +98,90 @@ class Flattener {
   uint32_t next_ = 0;
 };
 
+// Positions from which the same can happen become one, as do then those that lead to them. A state is then more often
+// one that was met before: the start of a loop is the same as its later rounds.
+class Merger {
+ public:
+  explicit Merger(Automaton& automaton) : automaton_(automaton), kept_(automaton.positions.size()) {}
+
+  void run() {
+    for (int round = 0; round < kMaxRounds && merge_equal(); ++round) redirect();
+  }
+
+ private:
+  static constexpr int kMaxRounds = 6;  // the ends of long literals are not worth more
+
+  // Whether any two were equal.
+  bool merge_equal() {
+    std::unordered_multimap<uint64_t, uint32_t> by_hash;
+    by_hash.reserve(kept_.size());
+    bool any = false;
+    for (uint32_t i = 0; i < kept_.size(); ++i) {
+      kept_[i] = i;
+      sort_edges(automaton_.positions[i]);
+      const uint64_t hash = hash_of(automaton_.positions[i]);
+      const auto [begin, end] = by_hash.equal_range(hash);
+      const auto same = std::find_if(begin, end, [&](const auto& entry) { return is_equal(entry.second, i); });
+      if (same == end) {
+        by_hash.emplace(hash, i);
+      } else {
+        kept_[i] = same->second;
+        // Equal ones share their edges, so that they stay equal and are not counted again.
+        any |= automaton_.positions[i].edges_begin != automaton_.positions[kept_[i]].edges_begin ||
+               automaton_.positions[i].calls_begin != automaton_.positions[kept_[i]].calls_begin;
+        automaton_.positions[i] = automaton_.positions[kept_[i]];
+      }
+    }
+    return any;
+  }
+
+  // The order means nothing, but equal positions must have the same.
+  void sort_edges(const Position& position) {
+    std::sort(
+        automaton_.edges.begin() + position.edges_begin, automaton_.edges.begin() + position.edges_end,
+        [](const ByteEdge& a, const ByteEdge& b) { return std::tie(a.bytes, a.target) < std::tie(b.bytes, b.target); });
+    std::sort(automaton_.calls.begin() + position.calls_begin, automaton_.calls.begin() + position.calls_end,
+              [](const CallEdge& a, const CallEdge& b) {
+                return std::tie(a.rule, a.return_to) < std::tie(b.rule, b.return_to);
+              });
+  }
+
+  void redirect() {
+    for (ByteEdge& edge : automaton_.edges) edge.target = kept_[edge.target];
+    for (CallEdge& call : automaton_.calls) call.return_to = kept_[call.return_to];
+    for (uint32_t& start : automaton_.rule_start) {
+      if (start != kNone) start = kept_[start];
+    }
+  }
+
+  uint64_t hash_of(const Position& position) const {
+    uint64_t hash = position.can_end;
+    for (const ByteEdge& edge : automaton_.edges_of(position)) {
+      hash = mix_hash(hash, uint64_t{edge.target} << 16 | uint64_t{edge.bytes.first} << 8 | edge.bytes.last);
+    }
+    for (const CallEdge& call : automaton_.calls_of(position)) {
+      hash = mix_hash(hash, uint64_t{call.rule} << 32 | call.return_to);
+    }
+    return hash;
+  }
+
+  bool is_equal(uint32_t a, uint32_t b) const {
+    const Position &left = automaton_.positions[a], &right = automaton_.positions[b];
+    const auto edges_a = automaton_.edges_of(left), edges_b = automaton_.edges_of(right);
+    const auto calls_a = automaton_.calls_of(left), calls_b = automaton_.calls_of(right);
+    return left.can_end == right.can_end &&
+           std::equal(
+               edges_a.begin(), edges_a.end(), edges_b.begin(), edges_b.end(),
+               [](const ByteEdge& x, const ByteEdge& y) { return x.target == y.target && x.bytes == y.bytes; }) &&
+           std::equal(
+               calls_a.begin(), calls_a.end(), calls_b.begin(), calls_b.end(),
+               [](const CallEdge& x, const CallEdge& y) { return x.rule == y.rule && x.return_to == y.return_to; });
+  }
+
+  Automaton& automaton_;
+  std::vector<uint32_t> kept_;  // per position, the one that stands for it
+};
+
 void find_byte_classes(Automaton& automaton) {
   std::bitset<257> starts;  // bytes at which some edge begins or has ended
   starts.set(0);
@@ -118,6 +204,7 @@ Automaton compile_automaton(const RuleSet& rules, RuleId root) {
   std::vector<uint32_t> ranks = left_call_ranks(nfa, nullable);
   Automaton automaton = Flattener(nfa, nullable).run(root);
   automaton.rule_rank = std::move(ranks);
+  Merger(automaton).run();
   find_byte_classes(automaton);
   return automaton;
 }

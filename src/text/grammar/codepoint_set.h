@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace wick::grammar {
@@ -41,7 +42,8 @@ class CodepointSet {
 
 struct ByteRange {
   uint8_t first = 0, last = 0;  // both included
-  auto operator<=>(const ByteRange&) const = default;
+  bool operator==(const ByteRange&) const = default;
+  bool operator<(const ByteRange& other) const { return std::tie(first, last) < std::tie(other.first, other.last); }
 };
 
 // Every choice of one byte from each range is the UTF-8 form of one code point.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -13,7 +14,8 @@ using FrameId = uint32_t;
 struct ReturnTo {
   uint32_t position = 0;
   FrameId frame = 0;
-  auto operator<=>(const ReturnTo&) const = default;
+  bool operator==(const ReturnTo&) const = default;
+  bool operator<(const ReturnTo& o) const { return std::tie(position, frame) < std::tie(o.position, o.frame); }
 };
 
 // All the ways in which what called the current rule can go on. Stacks that differ share their common parts, so an

@@ -70,6 +70,7 @@ class SchemaCompiler {
 
   ExprId build_choice(const Conjunction& conjunction, const MergedSchema& schema) {
     std::vector<Conjunction> chosen;
+    chosen.reserve(schema.choice->options->as_array().size());
     for (const Json& option : schema.choice->options->as_array()) {
       chosen.push_back(merger_.choose(conjunction, schema, option));
     }
@@ -176,7 +177,8 @@ class SchemaCompiler {
       later = rules_.outline(cat("members of ", schema.place), later);
       first = rules_.optional(rules_.sequence({other, later}));
     }
-    for (auto at = members.named.rbegin(); at != members.named.rend(); ++at) {
+    for (size_t i = members.named.size(); i-- > 0;) {
+      const Member* at = &members.named[i];
       const ExprId one =
           rules_.outline(cat("member '", at->name, "' of ", schema.place), member(at->name, call(at->value)));
       ExprId as_first = rules_.sequence({one, later});
@@ -228,22 +230,23 @@ class SchemaCompiler {
       }
     }
     std::sort(names.begin(), names.end());
-    if (!any_name_) any_name_ = rules_.add_rule("rest of a name");
-    if (!rules_.is_defined(*any_name_)) {
-      rules_.define(*any_name_, rules_.repeat(pieces_.plain_chars(CodepointSet::all()), 0, std::nullopt));
+    if (!any_name_) {
+      any_name_ = rules_.add_rule("rest of a name");
+      const ExprId any = rules_.repeat(pieces_.plain_chars(CodepointSet::all()), 0, std::nullopt);
+      rules_.define(*any_name_, rules_.sequence({any, rules_.bytes("\"")}));
     }
-    return rules_.sequence({rules_.bytes("\""), unlike(names, 0, names.size(), 0), rules_.bytes("\"")});
+    return rules_.sequence({rules_.bytes("\""), unlike(names, 0, names.size(), 0)});
   }
 
-  // The rest of a name that equals names[begin, end) so far and must differ from all of them. Every character is
-  // written in one way, so that texts differ when names do.
+  // The rest of a name, with the closing quote, that equals names[begin, end) so far and must differ from all of them.
+  // Every character is written in one way, so that texts differ when names do.
   ExprId unlike(const std::vector<std::vector<uint32_t>>& names, size_t begin, size_t end, size_t depth) {
     std::vector<ExprId> options;
     const bool is_name = begin < end && names[begin].size() == depth;
     if (is_name) {
       ++begin;
     } else {
-      options.push_back(rules_.empty());
+      options.push_back(rules_.bytes("\""));
     }
     std::vector<CodepointRange> taken;
     while (begin < end) {

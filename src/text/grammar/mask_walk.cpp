@@ -128,11 +128,51 @@ TokenMask pack(const std::vector<Interval>& allowed, const TokenVocabulary& voca
 
 constexpr size_t kManyCharacters = 24;  // in a run, for an index to pay
 
+// A state that most characters lead from into an endless run, as in a name that must differ from others: behind those,
+// a token goes on as if it had begun in the run. Tokens that begin with another character of the run are walked.
+std::optional<TokenMask> walk_into_run(StateTable& states, State& from, const TokenVocabulary& vocabulary) {
+  const Run& first = states.run(from);
+  State* inside = first.next;
+  if (!inside || inside == &from) return std::nullopt;
+  const Run& run = states.run(*inside);
+  const auto others = run.characters.ascii & ~first.characters.ascii;
+  const bool is_part = run.next == inside && run.characters.other == first.characters.other &&
+                       (first.characters.ascii & ~run.characters.ascii).none();
+  if (!is_part || others.none() || others.count() > first.characters.ascii.count()) return std::nullopt;
+
+  TokenMask mask;
+  mask.kind = TokenMask::Kind::kRun;
+  mask.run = vocabulary.run_index(run.characters);
+  Walk walk(states, vocabulary);
+  const auto nodes = vocabulary.nodes();
+  const auto sorted = vocabulary.sorted_tokens();
+  auto exit = mask.run->exits().begin();
+  const auto last_exit = mask.run->exits().end();
+  for (uint32_t child = 1; child + 1 < nodes.size(); child = nodes[child].subtree_end) {
+    const uint8_t byte = nodes[child].byte;
+    const uint32_t end = nodes[child].subtree_end;
+    if (byte < 0x80 && others[byte]) {
+      append(mask.removed, sorted, {nodes[child].tokens_begin, nodes[end].tokens_begin});
+      walk.from_node(from, child);
+      while (exit != last_exit && exit->node < end) ++exit;
+    }
+    for (; exit != last_exit && exit->node < end; ++exit) {
+      walk.from_node(exit->characters == 0 ? from : *inside, exit->node);
+    }
+  }
+  for (const Interval& interval : walk.allowed()) append(mask.tokens, sorted, interval);
+  const auto removed = std::count_if(mask.removed.begin(), mask.removed.end(),
+                                     [&](uint32_t token) { return mask.run->bits()[token / 32] >> (token % 32) & 1; });
+  mask.any = !mask.tokens.empty() || static_cast<size_t>(removed) < mask.run->count();
+  return mask;
+}
+
 // The mask by way of the run's index; empty when that does not apply: the run is of few characters, or its last state
 // goes on with some of them.
 std::optional<TokenMask> walk_run(StateTable& states, State& from, const TokenVocabulary& vocabulary) {
   const Run& run = states.run(from);
   if (!run.next || run.characters.ascii.count() < kManyCharacters) return std::nullopt;
+  if (auto mask = walk_into_run(states, from, vocabulary)) return mask;
   auto index = vocabulary.run_index(run.characters);
   const uint32_t length = std::min(states.run_length(from, index->max_characters()), index->max_characters());
   // The state after each count of characters; a run without end stays in the last.
@@ -190,6 +230,7 @@ void write_mask(const TokenMask& mask, std::span<const uint32_t> text_bits, std:
         const auto& tokens = mask.run->by_length().tokens;
         for (size_t i = mask.too_long; i < tokens.size(); ++i) set_bit(bits, tokens[i]);
       }
+      for (const uint32_t token : mask.removed) clear_bit(bits, token);
       for (const uint32_t token : mask.tokens) set_bit(bits, token);
       break;
     }

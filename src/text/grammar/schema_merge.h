@@ -1,9 +1,9 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/json.h"
@@ -29,7 +29,9 @@ struct Conjunction {
   using Made = std::pair<const Json*, Choice>;
   std::vector<const Json*> schemas;
   std::vector<Made> made;
-  auto operator<=>(const Conjunction&) const = default;
+  bool operator<(const Conjunction& other) const {
+    return std::tie(schemas, made) < std::tie(other.schemas, other.made);
+  }
 };
 
 struct Bound {

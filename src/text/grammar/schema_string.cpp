@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "text/grammar/char_automaton.h"
 #include "text/grammar/schema_formats.h"
@@ -117,7 +118,7 @@ class Product {
   struct Key {
     std::vector<CharAutomaton::StateSet> states;  // of each automaton
     int64_t length = 0;                           // so far, as far as it matters
-    auto operator<=>(const Key&) const = default;
+    bool operator<(const Key& other) const { return std::tie(length, states) < std::tie(other.length, other.states); }
   };
   using Known = std::map<Key, RuleId>;
 

@@ -17,7 +17,8 @@ namespace wick::grammar {
 struct Item {
   uint32_t position = 0;
   FrameId frame = 0;
-  auto operator<=>(const Item&) const = default;
+  bool operator==(const Item&) const = default;
+  bool operator<(const Item& o) const { return std::tie(position, frame) < std::tie(o.position, o.frame); }
 };
 
 struct State;

@@ -16,16 +16,17 @@ struct TokenMask {
     kOnly,    // `tokens`
     kAllBut,  // all text tokens but `tokens`
     kBits,    // `bits`
-    kRun,     // those of `run` but for its `too_long` longest ones; and `tokens`
+    kRun,     // those of `run` but for its `too_long` longest ones and `removed`; and `tokens`
   };
   Kind kind = Kind::kOnly;
   std::vector<uint32_t> tokens;
   std::vector<uint32_t> bits;
   std::shared_ptr<const RunIndex> run;
   uint32_t too_long = 0;
+  std::vector<uint32_t> removed;
   bool any = false;  // at least one is allowed
 
-  size_t bytes() const { return sizeof(TokenMask) + (tokens.size() + bits.size()) * sizeof(uint32_t); }
+  size_t bytes() const { return sizeof(TokenMask) + (tokens.size() + bits.size() + removed.size()) * sizeof(uint32_t); }
 };
 
 inline void set_bit(std::span<uint32_t> bits, uint32_t index) { bits[index / 32] |= 1u << (index % 32); }
