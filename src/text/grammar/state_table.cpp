@@ -69,8 +69,8 @@ State* StateTable::close() {
 }
 
 void StateTable::follow_returns() {
-  for (size_t i = 0; i < items_.size(); ++i) {
-    const Item item = items_[i];
+  for (size_t at = 0; at < items_.size();) {  // add() appends to them
+    const Item item = items_[at++];
     if (!automaton_.positions[item.position].can_end) continue;
     const Frame& frame = frames_[item.frame];
     complete_ |= frame.is_outermost;
