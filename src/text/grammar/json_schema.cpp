@@ -76,6 +76,7 @@ class SchemaCompiler {
     }
     if (schema.choice->key.second == Conjunction::Choice::kOneOf) require_disjoint(chosen, *schema.choice->options);
     std::vector<ExprId> options;
+    options.reserve(chosen.size());
     for (const Conjunction& option : chosen) options.push_back(call(option));
     return rules_.choice(std::move(options));
   }

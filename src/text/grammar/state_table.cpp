@@ -61,8 +61,7 @@ State* StateTable::close() {
   complete_ = false;
   pushes_.clear();
   follow_returns();
-  const size_t count = items_.size();
-  for (size_t i = 0; i < count; ++i) push_calls(items_[i]);
+  for (const Item& item : items_) push_calls(item);
   follow_calls();
   merge_positions();
   if (items_.empty() && !complete_) return &dead_;
@@ -70,8 +69,8 @@ State* StateTable::close() {
 }
 
 void StateTable::follow_returns() {
-  for (size_t i = 0; i < items_.size(); ++i) {
-    const Item item = items_[i];
+  for (size_t at = 0; at < items_.size();) {  // add() appends to them
+    const Item item = items_[at++];
     if (!automaton_.positions[item.position].can_end) continue;
     const Frame& frame = frames_[item.frame];
     complete_ |= frame.is_outermost;
@@ -146,7 +145,7 @@ State* StateTable::intern(std::vector<Item> items, bool is_complete) {
   }
   State& state = states_.emplace_back();
   const size_t classes = automaton_.class_byte.size();
-  bytes_ += sizeof(State) + 64 + items.size() * sizeof(Item) + classes * sizeof(State*);
+  bytes_ += sizeof(State) + 64 + items.size() * sizeof(Item) + classes * sizeof(state.next[0]);
   state.items = std::move(items);
   state.is_complete = is_complete;
   state.next = std::make_unique<std::atomic<State*>[]>(classes);
