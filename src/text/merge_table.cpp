@@ -47,6 +47,8 @@ void MergeTable::add(int left, int right, uint32_t rank, int result, bool keep_f
   if (entries_[slot] != kEmpty && keep_first) return;
   if (entries_[slot] == kEmpty) ++count_;
   entries_[slot] = key << kRankBits | rank;
+  const uint64_t hash = key * kMultiplier;
+  filter_[hash >> 26 & (kFilterWords - 1)] |= uint64_t{1} << (hash >> 20 & 63);
 }
 
 void MergeTable::finish(int vocabulary_size) {

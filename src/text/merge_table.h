@@ -23,7 +23,9 @@ class MergeTable {
   // kNoRank when the pair is not joined.
   uint32_t rank(int left, int right) const {
     const uint64_t key = key_of(left, right);
-    for (size_t slot = hash(key);; slot = (slot + 1) & mask_) {
+    const uint64_t hash = key * kMultiplier;
+    if (!(filter_[hash >> 26 & (kFilterWords - 1)] >> (hash >> 20 & 63) & 1)) return kNoRank;
+    for (size_t slot = hash >> shift_;; slot = (slot + 1) & mask_) {
       const uint64_t entry = entries_[slot];
       if (entry >> kRankBits == key) return static_cast<uint32_t>(entry & (kMaxRanks - 1));
       if (entry == kEmpty) return kNoRank;
@@ -42,14 +44,18 @@ class MergeTable {
  private:
   static constexpr int kRankBits = 22;
   static constexpr uint64_t kEmpty = UINT64_MAX;
+  static constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;
+  static constexpr size_t kFilterWords = size_t{1} << 14;
   static uint64_t key_of(int left, int right) {
     return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 21 | static_cast<uint32_t>(right);
   }
-  size_t hash(uint64_t key) const { return (key * 0x9E3779B97F4A7C15) >> shift_; }
+  size_t hash(uint64_t key) const { return key * kMultiplier >> shift_; }
   void rehash(int bits);
 
   std::vector<uint64_t> entries_ = {kEmpty, kEmpty};  // bits 43-63 left, 22-42 right, 0-21 rank
-  std::vector<int> results_;                          // by rank
+  // A bit for each hash: most pairs that are not joined are turned away here, within the nearest cache.
+  std::vector<uint64_t> filter_ = std::vector<uint64_t>(kFilterWords);
+  std::vector<int> results_;  // by rank
   size_t mask_ = 1;
   int shift_ = 63;
   size_t count_ = 0;

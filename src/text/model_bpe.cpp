@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-constexpr size_t kFewSymbols = 40;    // up to here, looking at all pairs beats a queue
+constexpr size_t kFewSymbols = 80;    // up to here, looking at all pairs beats a queue
 constexpr size_t kManySymbols = 512;  // from here on, a list per rank beats a queue
 constexpr size_t kLongWord = 256;     // bytes; from here on, a word is first cut where no token can cross
 constexpr size_t kWorthAPass = 16;    // a pass over all symbols pays when it joins one in so many
@@ -66,8 +66,12 @@ BpeModel::BpeModel(std::shared_ptr<const Vocabulary> vocabulary, MergeTable merg
       byte_ranks_[pair] = merges_.rank(byte_ids_[pair >> 8], byte_ids_[pair & 255]);
     }
   }
+  // Unknown characters of two words could be fused, unless there are none.
+  const bool fuses = options_.fuse_unknown &&
+                     !(options_.byte_fallback &&
+                       std::find(fallback_ids_.begin(), fallback_ids_.end(), Vocabulary::kNone) == fallback_ids_.end());
   cuts_at_word_marks_ = !options_.byte_letters && !options_.raw_bytes && options_.continuing_prefix.empty() &&
-                        options_.end_of_word_suffix.empty() && !options_.fuse_unknown && !options_.ignore_merges &&
+                        options_.end_of_word_suffix.empty() && !fuses && !options_.ignore_merges &&
                         marks_start_words(*vocabulary_);
   owner_ = WordCache::new_owner();
 }
@@ -215,8 +219,12 @@ void BpeModel::encode_word(std::string_view word, Work& work) const {
 
 void BpeModel::split_bytes(std::string_view word, Work& work) const {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(word[i]); };
-  for (size_t i = 0; i < word.size(); ++i) work.symbols.push_back({byte_ids_[byte(i)], 1});
-  for (size_t i = 0; i + 1 < word.size(); ++i) work.ranks.push_back(byte_ranks_[byte(i) << 8 | byte(i + 1)]);
+  const size_t first = work.symbols.size();
+  work.symbols.resize(first + word.size());
+  work.ranks.resize(word.empty() ? 0 : word.size() - 1);
+  Symbol* symbols = work.symbols.data() + first;
+  for (size_t i = 0; i < word.size(); ++i) symbols[i] = {byte_ids_[byte(i)], 1};
+  for (size_t i = 0; i + 1 < word.size(); ++i) work.ranks[i] = byte_ranks_[byte(i) << 8 | byte(i + 1)];
 }
 
 bool BpeModel::add_fallback_bytes(std::string_view text, Work& work) const {

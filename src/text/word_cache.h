@@ -35,7 +35,7 @@ class WordCache {
   }
 
  private:
-  static constexpr size_t kEntries = size_t{1} << 15;
+  static constexpr size_t kEntries = size_t{1} << 14;
   WordCache() : entries_(std::make_unique<Entry[]>(kEntries)) {}
   std::unique_ptr<Entry[]> entries_;
 };
