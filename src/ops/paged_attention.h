@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace wick {
+
+// Keys and values of one layer for any number of sequences, in blocks of kKvBlockTokens positions. A sequence finds its
+// blocks through its block table, so neither it nor its growth needs memory in one piece.
+//   key   [blocks, kv_heads, head_dim, kKvBlockTokens]   transposed: one component of all the block's keys side by side
+//   value [blocks, kv_heads, kKvBlockTokens, value_dim]
+// in f32, f16, bf16 or i8. i8 has one f32 scale per position and head: key_scale, value_scale [blocks, kv_heads,
+// kKvBlockTokens]; other dtypes leave the scales undefined.
+struct KvBlocks {
+  Tensor key, value;
+  Tensor key_scale, value_scale;
+};
+inline constexpr int64_t kKvBlockTokens = 16;
+
+// Which rows of a flat list of tokens belong to which sequence, and where the sequence's keys lie.
+struct PagedRows {
+  Tensor row_starts;   // i32 [sequences + 1]: sequence s has rows row_starts[s] to row_starts[s + 1]
+  Tensor positions;    // i32 [sequences]: the position of its first row; row i of it is at positions[s] + i
+  Tensor block_table;  // i32 [sequences, most_blocks]: block b of it holds positions from b * kKvBlockTokens on
+};
+
+struct PagedAttentionOptions {
+  float scale = 1;      // of the scores
+  float soft_cap = 0;   // scores become cap * tanh(score / cap); 0: they stay
+  int64_t window = 0;   // a query at p sees keys from p - window + 1 to p; 0: all up to p
+  Tensor sinks;         // f32 [heads]: one more score per head that takes weight and gives no value; undefined: none
+  Tensor alibi_slopes;  // f32 [heads]: slope * (key position - query position) is added; undefined: none
+};
+
+// Writes the rows' keys and values (f32) to their places in `blocks`; i8 is rounded with scale max|x| / 127.
+void store_kv(const Tensor& key,    // [tokens, kv_heads, head_dim]
+              const Tensor& value,  // [tokens, kv_heads, value_dim]
+              const PagedRows& rows, const KvBlocks& blocks);
+
+// Causal attention of every row over the keys of its own sequence up to its own position, which are in `blocks`
+// already. A row's result depends on its query, its position and its sequence's keys and values alone, bit for bit:
+// not on the other rows, on how the prompt was cut or on threads.
+Tensor paged_attention(const Tensor& query,  // f32 [tokens, heads, head_dim]; heads is a multiple of kv_heads
+                       const KvBlocks& blocks, const PagedRows& rows,
+                       const PagedAttentionOptions& options);  // returns f32 [tokens, heads, value_dim]
+
+}  // namespace wick
