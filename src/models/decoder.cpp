@@ -1,0 +1,105 @@
+#include "models/decoder.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "models/decoder_step.h"
+#include "ops/add.h"
+#include "ops/embedding.h"
+#include "ops/index_select.h"
+#include "ops/mul.h"
+#include "ops/tanh.h"
+#include "tensor/create.h"
+
+namespace wick {
+
+Tensor DecoderLayer::mix(const Tensor& normed, const DecoderStep& step) const {
+  if (kind.convolution) return convolution(normed, step.convolutions[state_index], step.hooks, index);
+  const bool rotates = kind.rope >= 0;
+  const auto rope = static_cast<size_t>(kind.rope);
+  return attention(normed, rotates ? step.ropes[rope] : RopeRows(), rotates && step.tables[rope].interleaved(),
+                   step.attention, step.cache.layer(kv_index), index);
+}
+
+Tensor DecoderLayer::feed_forward(const Tensor& normed, const DecoderStep& step) const {
+  return kind.sparse ? moe(normed, step.hooks, index) : mlp(normed, step.hooks, index);
+}
+
+Tensor DecoderLayer::operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const {
+  const BatchHooks& hook = step.hooks;
+  const auto kept = [&](const Tensor& rows) { return keep.defined() ? index_select(rows, 0, keep) : rows; };
+  const auto scaled = [&](const Tensor& part) { return residual_scale == 1 ? part : mul(part, residual_scale); };
+
+  Tensor pre = hook(HookPoint::kResidPre, index, x);
+  Tensor normed = attn_norm(pre);
+  const Tensor attn_out = hook(HookPoint::kAttnOut, index, scaled(attn_post_norm(kept(mix(normed, step)))));
+  pre = kept(pre);
+  if (parallel) {
+    normed = mlp_norm.present() ? mlp_norm(pre) : kept(normed);
+    const Tensor mlp_out = hook(HookPoint::kMlpOut, index, scaled(feed_forward(normed, step)));
+    return hook(HookPoint::kResidPost, index, add(add(attn_out, mlp_out), pre));
+  }
+  const Tensor mid = hook(HookPoint::kResidMid, index, add(pre, attn_out));
+  const Tensor mlp_out = hook(HookPoint::kMlpOut, index, scaled(mlp_post_norm(feed_forward(mlp_norm(mid), step))));
+  return hook(HookPoint::kResidPost, index, add(mid, mlp_out));
+}
+
+Tensor Decoder::embed(const ForwardBatch& batch, const DecoderStep& step) const {
+  const Tensor ids = from_vector(batch.tokens, {static_cast<int64_t>(batch.tokens.size())}).to_device(device_);
+  Tensor x = embedding(ids, embedding_).to_dtype(DType::kF32);
+  if (config_.embedding_scale != 1) x = mul(x, config_.embedding_scale);
+  x = step.hooks(HookPoint::kEmbed, -1, x);
+  if (positions_.defined()) {
+    x = add(x, embedding(index_tensor(step.positions, device_), positions_).to_dtype(DType::kF32));
+  }
+  return embed_norm_(x);
+}
+
+Tensor Decoder::run(const ForwardBatch& batch, const KvCache& cache) const {
+  const bool wants_all = batch.logit_rows.size() == batch.tokens.size();
+  size_t convolutions = 0;
+  for (const LayerKind& kind : config_.kinds) convolutions += kind.convolution;
+  const DecoderStep step(batch, cache, ropes_, device_, convolutions);
+
+  // Behind the last mixer only the rows with logits matter, unless somebody is looking.
+  const Tensor wanted = wants_all ? Tensor() : index_tensor(batch.logit_rows, device_);
+  Tensor x = embed(batch, step);
+  for (const DecoderLayer& layer : layers_) {
+    const bool last = &layer == &layers_.back();
+    x = layer(x, step, last && !step.hooks.active() ? wanted : Tensor());
+  }
+  x = step.hooks(HookPoint::kFinalNorm, -1, final_norm_(x));
+  if (wanted.defined() && step.hooks.active()) x = index_select(x, 0, wanted);
+  x = logits(x);
+  if (!step.hooks.active()) return x;
+
+  BatchHooks on_logits;  // the rows are fewer now
+  std::vector<int64_t> positions;
+  for (const int64_t row : batch.logit_rows) positions.push_back(step.positions[static_cast<size_t>(row)]);
+  int64_t begin = 0, end = 0;
+  size_t row = 0;
+  for (const SequenceRows& sequence : batch.sequences) {
+    begin = static_cast<int64_t>(row);
+    end += sequence.tokens;
+    while (row < batch.logit_rows.size() && batch.logit_rows[row] < end) ++row;
+    on_logits.add(begin, std::span(positions).subspan(static_cast<size_t>(begin), row - static_cast<size_t>(begin)),
+                  sequence.hooks);
+  }
+  return on_logits(HookPoint::kLogits, -1, x);
+}
+
+Tensor Decoder::logits(const Tensor& x) const {
+  Tensor y = head_(x);
+  if (config_.logit_scale != 1) y = mul(y, config_.logit_scale);
+  if (config_.logit_soft_cap > 0) y = mul(tanh(mul(y, 1 / config_.logit_soft_cap)), config_.logit_soft_cap);
+  return y;
+}
+
+RecurrentState Decoder::new_state() const {
+  RecurrentState state;
+  for (const LayerKind& kind : config_.kinds) {
+    if (kind.convolution) state.tensors.push_back(zeros({config_.conv_taps - 1, config_.hidden}, DType::kF32, device_));
+  }
+  return state;
+}
+
+}  // namespace wick

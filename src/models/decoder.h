@@ -1,0 +1,67 @@
+#pragma once
+
+#include <vector>
+
+#include "models/decoder_config.h"
+#include "models/language_model.h"
+#include "models/weight_loader.h"
+#include "nn/attention.h"
+#include "nn/mlp.h"
+#include "nn/moe.h"
+#include "nn/short_conv.h"
+
+namespace wick {
+
+struct DecoderStep;
+
+// One layer: a mixer (attention or a short convolution) and an MLP (or experts), each adding to the residual stream.
+struct DecoderLayer {
+  int index = 0;
+  LayerKind kind;
+  bool parallel = false;
+  float residual_scale = 1;
+  Norm attn_norm, attn_post_norm, mlp_norm, mlp_post_norm;
+  Attention attention;
+  ShortConv convolution;
+  Mlp mlp;
+  Moe moe;
+  size_t kv_index = 0;     // among the layers with attention
+  size_t state_index = 0;  // among the layers with convolution
+
+  // `keep` [rows]: which rows are needed behind this layer; undefined: all.
+  Tensor operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const;
+
+ private:
+  Tensor mix(const Tensor& normed, const DecoderStep& step) const;
+  Tensor feed_forward(const Tensor& normed, const DecoderStep& step) const;
+};
+
+// The decoder of every family: embedding, layers, norm, logits.
+class Decoder final : public LanguageModel {
+ public:
+  // With a listing loader, only the names are written down and the model cannot be run.
+  Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelOptions& options);
+
+  Device device() const override { return device_; }
+  RecurrentState new_state() const override;
+  const DecoderConfig& config() const { return config_; }
+
+ protected:
+  Tensor run(const ForwardBatch& batch, const KvCache& cache) const override;
+
+ private:
+  Tensor embed(const ForwardBatch& batch, const DecoderStep& step) const;
+  Tensor logits(const Tensor& x) const;
+  DecoderLayer load_layer(int index, WeightLoader& loader);
+
+  DecoderConfig config_;
+  Device device_;
+  Tensor embedding_, positions_;
+  Norm embed_norm_;
+  std::vector<DecoderLayer> layers_;
+  Norm final_norm_;
+  Linear head_;
+  std::vector<RopeTable> ropes_;
+};
+
+}  // namespace wick

@@ -1,0 +1,97 @@
+#include "models/decoder_config.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace wick {
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 24;  // of anything that is counted: products of two stay far from overflow
+
+Error bad(const DecoderConfig& config, const std::string& what) {
+  return {ErrorCode::kBadFile,
+          cat("the settings of this ", config.family.empty() ? "model" : config.family, " say ", what)};
+}
+
+void check_count(const DecoderConfig& config, const char* name, int64_t value, int64_t most = kMost) {
+  if (value < 1 || value > most) throw bad(config, cat(name, " = ", value, ", expected 1 to ", most));
+}
+
+void check_rope(const DecoderConfig& config, const RopeConfig& rope) {
+  if (!(rope.theta > 0) || !(rope.theta < 1e15))
+    throw bad(config, cat("rope_theta = ", rope.theta, ", expected a number above 0"));
+  if (rope.dim < 2 || rope.dim % 2 != 0 || rope.dim > config.head_dim) {
+    throw bad(config,
+              cat(rope.dim, " of ", config.head_dim, " components of a head turn, expected an even number within it"));
+  }
+  if (!(rope.factor > 0) || !(rope.factor < 1e6)) throw bad(config, cat("a rope factor of ", rope.factor));
+  const bool needs_original =
+      rope.kind == RopeKind::kLlama3 || rope.kind == RopeKind::kYarn || rope.kind == RopeKind::kLongRope;
+  if (needs_original && rope.original_positions < 1) {
+    throw bad(config,
+              cat("rope's original_max_position_embeddings = ", rope.original_positions, ", expected at least 1"));
+  }
+  if (rope.kind == RopeKind::kLlama3 && !(rope.high_freq_factor > rope.low_freq_factor && rope.low_freq_factor > 0)) {
+    throw bad(config, cat("rope frequency factors of ", rope.low_freq_factor, " and ", rope.high_freq_factor,
+                          ", expected 0 < low < high"));
+  }
+  if (rope.kind == RopeKind::kYarn && (!(rope.beta_fast > 0) || !(rope.beta_slow > 0) || rope.theta <= 1)) {
+    throw bad(config, cat("rope betas of ", rope.beta_fast, " and ", rope.beta_slow, ", expected numbers above 0"));
+  }
+  for (const auto* factors : {&rope.short_factor, &rope.long_factor}) {
+    if (rope.kind != RopeKind::kLongRope) break;
+    if (static_cast<int64_t>(factors->size()) != rope.dim / 2) {
+      throw bad(config, cat("longrope has ", factors->size(), " factors, expected ", rope.dim / 2));
+    }
+    for (const double factor : *factors) {
+      if (!(factor > 0)) throw bad(config, cat("a longrope factor of ", factor));
+    }
+  }
+}
+
+void check_moe(const DecoderConfig& config, const MoeConfig& moe) {
+  const Routing& routing = moe.routing;
+  check_count(config, "the number of experts", routing.experts, 1 << 16);
+  check_count(config, "the experts per token", routing.chosen, routing.experts);
+  check_count(config, "the size of an expert", moe.intermediate);
+  check_count(config, "the groups of experts", routing.groups, routing.experts);
+  check_count(config, "the groups per token", routing.chosen_groups, routing.groups);
+  if (routing.experts % routing.groups != 0) {
+    throw bad(config, cat(routing.experts, " experts in ", routing.groups, " groups"));
+  }
+  if (routing.chosen > routing.experts / routing.groups * routing.chosen_groups) {
+    throw bad(config, cat(routing.chosen, " experts per token from ", routing.chosen_groups, " groups of ",
+                          routing.experts / routing.groups));
+  }
+}
+
+}  // namespace
+
+void check_decoder_config(const DecoderConfig& config) {
+  check_count(config, "num_hidden_layers", config.layers, 4096);
+  check_count(config, "hidden_size", config.hidden);
+  check_count(config, "num_attention_heads", config.heads, 1 << 16);
+  check_count(config, "num_key_value_heads", config.kv_heads, 1 << 16);
+  check_count(config, "head_dim", config.head_dim, 1 << 16);
+  check_count(config, "vocab_size", config.vocabulary);
+  check_count(config, "max_position_embeddings", config.max_positions, int64_t{1} << 31);
+  if (config.heads % config.kv_heads != 0) {
+    throw bad(config, cat(config.heads, " query heads share ", config.kv_heads, " key heads, which does not divide"));
+  }
+  if (!(config.norm_eps >= 0) || !(config.norm_eps < 1)) throw bad(config, cat("a norm epsilon of ", config.norm_eps));
+  if (static_cast<int64_t>(config.kinds.size()) != config.layers) {
+    throw bad(config, cat("the kinds of ", config.kinds.size(), " layers and num_hidden_layers = ", config.layers));
+  }
+  bool dense = false, sparse = false, convolution = false;
+  for (const LayerKind& kind : config.kinds) {
+    (kind.sparse ? sparse : dense) = true;
+    convolution |= kind.convolution;
+    if (kind.window < 0 || kind.window > (int64_t{1} << 31)) throw bad(config, cat("sliding_window = ", kind.window));
+  }
+  if (dense) check_count(config, "intermediate_size", config.intermediate);
+  if (sparse) check_moe(config, config.moe.value_or(MoeConfig{}));
+  if (convolution) check_count(config, "conv_L_cache", config.conv_taps, 1024);
+  for (const RopeConfig& rope : config.ropes) check_rope(config, rope);
+}
+
+}  // namespace wick

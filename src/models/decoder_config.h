@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nn/activation.h"
+#include "nn/moe.h"
+#include "nn/norm.h"
+#include "nn/rope.h"
+
+namespace wick {
+
+// What tensors are called, without ".weight". Empty: the family has none.
+struct DecoderNames {
+  std::string embed = "model.embed_tokens";
+  std::string positions;  // a learned table of positions
+  std::string embed_norm;
+  std::string layers = "model.layers.";  // followed by the number and a dot
+  std::string final_norm = "model.norm";
+  std::string head = "lm_head";
+  // Within a layer.
+  std::string attn_norm = "input_layernorm";
+  std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
+  std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
+  std::string sinks = "self_attn.sinks";
+  std::string attn_post_norm;
+  std::string mlp_norm = "post_attention_layernorm";
+  std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
+  std::string mlp_post_norm;
+  std::string router = "mlp.gate", experts = "mlp.experts.";
+  std::string shared = "mlp.shared_expert.", shared_gate = "mlp.shared_expert_gate";
+  std::string conv = "conv.";
+};
+
+enum class QkNorm : uint8_t { kNone, kPerHead, kWholeRow };
+
+struct MoeConfig {
+  Routing routing;
+  int64_t intermediate = 0;
+  int64_t shared_intermediate = 0;  // 0: no shared expert
+  bool shared_gate = false;
+  bool selection_bias = false;
+  bool expert_bias = false;
+};
+
+// What one layer does differently from the next.
+struct LayerKind {
+  bool convolution = false;  // a short convolution instead of attention
+  int64_t window = 0;        // tokens that attention sees; 0: all
+  int rope = 0;              // index into DecoderConfig::ropes; -1: positions are not rotated
+  bool sparse = false;       // experts instead of one MLP
+};
+
+// A decoder-only transformer. The defaults are Llama; a family sets what it does differently.
+struct DecoderConfig {
+  std::string family;
+  int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  int64_t intermediate = 0, vocabulary = 0, max_positions = 0;
+  DecoderNames names;
+
+  NormKind norm = NormKind::kRms;
+  bool norm_weights = true;  // false: norms have no weights at all
+  bool norm_bias = true;     // of LayerNorm
+  float norm_offset = 0;     // added to norm weights as stored (Gemma: 1)
+  float norm_eps = 1e-5f;
+  QkNorm qk_norm = QkNorm::kNone;
+  NormKind qk_norm_kind = NormKind::kRms;
+
+  bool parallel = false;  // attention and MLP read the same input
+  bool gated = true;
+  bool transposed = false;  // Hugging Face files keep o, up and down as [in, out]
+  Activation activation = Activation::kSilu;
+  bool attention_bias = false;  // on q, k and v
+  bool output_bias = false;     // on o
+  bool mlp_bias = false;
+  bool head_bias = false;
+  bool tied = false;  // the output projection is the embedding
+  bool sinks = false;
+  bool alibi = false;
+  float clip_qkv = 0;
+
+  std::optional<float> attention_scale;  // 1 / sqrt(head_dim) when empty
+  float attention_soft_cap = 0, logit_soft_cap = 0;
+  float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
+
+  std::vector<RopeConfig> ropes;  // empty: nothing is rotated
+  std::vector<LayerKind> kinds;   // one per layer
+  std::optional<MoeConfig> moe;
+  int64_t conv_taps = 0;  // of convolution layers
+  bool conv_bias = false;
+};
+
+// Throws Error(kBadFile) naming the setting that is out of range or contradicts another.
+void check_decoder_config(const DecoderConfig& config);
+
+}  // namespace wick

@@ -1,0 +1,197 @@
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "models/decoder.h"
+#include "tensor/arena.h"
+#include "tensor/create.h"
+
+namespace wick {
+namespace {
+
+// The slopes of ALiBi: powers of 2^(-8/n) for the largest power of two n <= heads, then every other power between.
+Tensor alibi_slopes(int64_t heads, Device device) {
+  int64_t whole = 1;
+  while (whole * 2 <= heads) whole *= 2;
+  std::vector<float> slopes;
+  for (int64_t i = 0; i < heads; ++i) {
+    const double step = i < whole ? -8.0 / static_cast<double>(whole) : -4.0 / static_cast<double>(whole);
+    const auto power = static_cast<double>(i < whole ? i + 1 : 2 * (i - whole) + 1);
+    slopes.push_back(static_cast<float>(std::exp2(step * power)));
+  }
+  return from_vector(slopes, {heads}).to_device(device);
+}
+
+class LayerLoader {
+ public:
+  LayerLoader(const DecoderConfig& config, WeightLoader& loader, int index, Device device)
+      : config_(config),
+        names_(config.names),
+        loader_(loader),
+        prefix_(cat(config.names.layers, index, ".")),
+        device_(device) {}
+
+  Norm norm(const std::string& name) {
+    if (name.empty()) return {};
+    return loader_.norm(prefix_ + name, config_.norm, config_.hidden, config_.norm_eps, config_.norm_weights,
+                        config_.norm_bias, config_.norm_offset);
+  }
+
+  Linear linear(const std::string& name, int64_t outputs, int64_t inputs, bool bias, bool transposed = false) {
+    return loader_.linear(prefix_ + name, outputs, inputs, bias, transposed);
+  }
+
+  Attention attention(const LayerKind& kind) {
+    Attention attention;
+    attention.heads = config_.heads;
+    attention.kv_heads = config_.kv_heads;
+    attention.head_dim = config_.head_dim;
+    const int64_t width = config_.heads * config_.head_dim, kv_width = config_.kv_heads * config_.head_dim;
+    attention.q = linear(names_.q, width, config_.hidden, config_.attention_bias);
+    attention.k = linear(names_.k, kv_width, config_.hidden, config_.attention_bias);
+    attention.v = linear(names_.v, kv_width, config_.hidden, config_.attention_bias);
+    attention.out = linear(names_.o, config_.hidden, width, config_.output_bias, config_.transposed);
+    if (config_.qk_norm != QkNorm::kNone) {
+      const bool whole = attention.norm_whole_rows = config_.qk_norm == QkNorm::kWholeRow;
+      const auto qk_norm = [&](const std::string& name, int64_t row) {
+        return loader_.norm(prefix_ + name, config_.qk_norm_kind, whole ? row : config_.head_dim, config_.norm_eps,
+                            true, config_.norm_bias, config_.norm_offset);
+      };
+      attention.q_norm = qk_norm(names_.q_norm, width);
+      attention.k_norm = qk_norm(names_.k_norm, kv_width);
+    }
+    attention.clip = config_.clip_qkv;
+    PagedAttentionOptions& options = attention.options;
+    options.scale = config_.attention_scale.value_or(1 / std::sqrt(static_cast<float>(config_.head_dim)));
+    options.soft_cap = config_.attention_soft_cap;
+    options.window = kind.window;
+    if (config_.sinks) options.sinks = loader_.vector(prefix_ + names_.sinks, {config_.heads});
+    if (config_.alibi) options.alibi_slopes = alibi_slopes(config_.heads, device_);
+    return attention;
+  }
+
+  ShortConv convolution() {
+    ShortConv conv;
+    conv.in = linear(names_.conv + "in_proj", 3 * config_.hidden, config_.hidden, config_.conv_bias);
+    conv.out = linear(names_.conv + "out_proj", config_.hidden, config_.hidden, config_.conv_bias);
+    conv.weight = loader_.vector(prefix_ + names_.conv + "conv.weight", {config_.hidden, config_.conv_taps});
+    if (config_.conv_bias) conv.bias = loader_.vector(prefix_ + names_.conv + "conv.bias", {config_.hidden});
+    return conv;
+  }
+
+  Mlp mlp() {
+    Mlp mlp;
+    mlp.activation = config_.activation;
+    if (config_.gated) mlp.gate = linear(names_.gate, config_.intermediate, config_.hidden, config_.mlp_bias);
+    mlp.up = linear(names_.up, config_.intermediate, config_.hidden, config_.mlp_bias, config_.transposed);
+    mlp.down = linear(names_.down, config_.hidden, config_.intermediate, config_.mlp_bias, config_.transposed);
+    return mlp;
+  }
+
+  Mlp expert(const std::string& stem, int64_t intermediate, bool bias) {
+    Mlp mlp;
+    mlp.activation = config_.activation;
+    mlp.gate = linear(stem + "gate_proj", intermediate, config_.hidden, bias);
+    mlp.up = linear(stem + "up_proj", intermediate, config_.hidden, bias);
+    mlp.down = linear(stem + "down_proj", config_.hidden, intermediate, bias);
+    return mlp;
+  }
+
+  Moe moe() {
+    const MoeConfig& wanted = *config_.moe;
+    Moe moe;
+    moe.routing = wanted.routing;
+    moe.router = linear(names_.router, wanted.routing.experts, config_.hidden, wanted.expert_bias);
+    if (wanted.selection_bias) {
+      moe.selection_bias =
+          loader_.vector(prefix_ + names_.router + ".e_score_correction_bias", {wanted.routing.experts});
+    }
+    for (int64_t i = 0; i < wanted.routing.experts; ++i) {
+      moe.experts.push_back(expert(cat(names_.experts, i, "."), wanted.intermediate, wanted.expert_bias));
+    }
+    if (wanted.shared_intermediate > 0) {
+      moe.shared = expert(names_.shared, wanted.shared_intermediate, false);
+      if (wanted.shared_gate) moe.shared_gate = linear(names_.shared_gate, 1, config_.hidden, false);
+    }
+    return moe;
+  }
+
+ private:
+  const DecoderConfig& config_;
+  const DecoderNames& names_;
+  WeightLoader& loader_;
+  std::string prefix_;
+  Device device_;
+};
+
+}  // namespace
+
+Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelOptions& options)
+    : config_(config), device_(options.device) {
+  const ArenaPause keep;
+  const DecoderNames& names = config_.names;
+  facts_.family = config_.family;
+  facts_.layers = config_.layers;
+  facts_.hidden = config_.hidden;
+  facts_.vocabulary = config_.vocabulary;
+  facts_.heads = config_.heads;
+  facts_.max_context = options.context > 0 ? options.context : config_.max_positions;
+  if (!names.positions.empty() && facts_.max_context > config_.max_positions) {
+    throw Error(ErrorCode::kInvalidArgument, cat("a context of ", facts_.max_context, " is asked for, but this ",
+                                                 config_.family, " knows ", config_.max_positions, " positions"));
+  }
+  embedding_ = loader.table(names.embed, config_.vocabulary, config_.hidden);
+  if (!names.positions.empty()) positions_ = loader.table(names.positions, config_.max_positions, config_.hidden);
+  const auto norm = [&](const std::string& name) {
+    if (name.empty()) return Norm();
+    return loader.norm(name, config_.norm, config_.hidden, config_.norm_eps, config_.norm_weights, config_.norm_bias,
+                       config_.norm_offset);
+  };
+  embed_norm_ = norm(names.embed_norm);
+  size_t attentions = 0, convolutions = 0;
+  for (int i = 0; i < static_cast<int>(config_.layers); ++i) {
+    DecoderLayer layer = load_layer(i, loader);
+    layer.kv_index = attentions;
+    layer.state_index = convolutions;
+    (layer.kind.convolution ? convolutions : attentions) += 1;
+    if (!layer.kind.convolution) facts_.kv_layers.push_back({config_.kv_heads, config_.head_dim, config_.head_dim});
+    layers_.push_back(std::move(layer));
+  }
+  facts_.recurrent = convolutions > 0;
+  final_norm_ = norm(names.final_norm);
+  if (config_.tied) {
+    head_.weight = embedding_;
+  } else {
+    head_ = loader.linear(names.head, config_.vocabulary, config_.hidden, config_.head_bias);
+  }
+  for (const RopeConfig& rope : config_.ropes) ropes_.emplace_back(rope, facts_.max_context);
+  facts_.parameters = loader.parameters();
+  facts_.weight_bytes = loader.bytes();
+}
+
+DecoderLayer Decoder::load_layer(int index, WeightLoader& loader) {
+  const DecoderNames& names = config_.names;
+  LayerLoader load(config_, loader, index, device_);
+  DecoderLayer layer;
+  layer.index = index;
+  layer.kind = config_.kinds[static_cast<size_t>(index)];
+  layer.parallel = config_.parallel;
+  layer.residual_scale = config_.residual_scale;
+  layer.attn_norm = load.norm(names.attn_norm);
+  if (layer.kind.convolution) {
+    layer.convolution = load.convolution();
+  } else {
+    layer.attention = load.attention(layer.kind);
+  }
+  layer.attn_post_norm = load.norm(names.attn_post_norm);
+  layer.mlp_norm = load.norm(names.mlp_norm);
+  if (layer.kind.sparse) {
+    layer.moe = load.moe();
+  } else {
+    layer.mlp = load.mlp();
+  }
+  layer.mlp_post_norm = load.norm(names.mlp_post_norm);
+  return layer;
+}
+
+}  // namespace wick

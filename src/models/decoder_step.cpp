@@ -1,0 +1,63 @@
+#include "models/decoder_step.h"
+
+#include <algorithm>
+
+#include "tensor/create.h"
+
+namespace wick {
+namespace {
+
+PagedRows paged_rows(const ForwardBatch& batch, Device device) {
+  const auto count = static_cast<int64_t>(batch.sequences.size());
+  int64_t most_blocks = 1;
+  for (const SequenceRows& rows : batch.sequences) {
+    most_blocks = std::max(most_blocks, (rows.position + rows.tokens + kKvBlockTokens - 1) / kKvBlockTokens);
+  }
+  const Tensor starts = empty({count + 1}, DType::kI32), positions = empty({count}, DType::kI32);
+  const Tensor table = empty({count, most_blocks}, DType::kI32);
+  int32_t begin = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const SequenceRows& rows = batch.sequences[static_cast<size_t>(i)];
+    starts.mutable_data<int32_t>()[i] = begin;
+    positions.mutable_data<int32_t>()[i] = static_cast<int32_t>(rows.position);
+    begin += static_cast<int32_t>(rows.tokens);
+    int32_t* row = table.mutable_data<int32_t>() + i * most_blocks;
+    const int64_t blocks = std::min(most_blocks, static_cast<int64_t>(rows.blocks.size()));
+    std::copy_n(rows.blocks.begin(), blocks, row);
+    std::fill(row + blocks, row + most_blocks, 0);
+  }
+  starts.mutable_data<int32_t>()[count] = begin;
+  return {starts.to_device(device), positions.to_device(device), table.to_device(device)};
+}
+
+}  // namespace
+
+DecoderStep::DecoderStep(const ForwardBatch& batch, const KvCache& kv, const std::vector<RopeTable>& rope_tables,
+                         Device device, size_t convolution_layers)
+    : cache(kv), tables(rope_tables), convolutions(convolution_layers) {
+  positions.reserve(batch.tokens.size());
+  for (const SequenceRows& rows : batch.sequences) {
+    for (int64_t i = 0; i < rows.tokens; ++i) positions.push_back(rows.position + i);
+  }
+  int64_t begin = 0;
+  for (const SequenceRows& rows : batch.sequences) {
+    hooks.add(begin, std::span(positions).subspan(static_cast<size_t>(begin), static_cast<size_t>(rows.tokens)),
+              rows.hooks);
+    for (size_t i = 0; i < convolution_layers; ++i) {
+      convolutions[i].push_back({begin, rows.tokens, rows.state->tensors[i]});
+    }
+    begin += rows.tokens;
+  }
+  if (kv.layers() > 0) attention.rows = paged_rows(batch, device);
+  attention.hooks = &hooks;
+  for (const RopeTable& table : rope_tables) {
+    const RopeRows rows = table.rows(positions);
+    ropes.push_back({rows.cos.to_device(device), rows.sin.to_device(device)});
+  }
+}
+
+Tensor index_tensor(const std::vector<int64_t>& indices, Device device) {
+  return from_vector(indices, {static_cast<int64_t>(indices.size())}).to_device(device);
+}
+
+}  // namespace wick

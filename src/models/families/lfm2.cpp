@@ -1,0 +1,40 @@
+#include "models/families/families.h"
+
+#include <algorithm>
+
+namespace wick {
+
+// Short convolutions on most layers, attention with norms on q and k on the others.
+DecoderConfig lfm2_config(const ConfigReader& config) {
+  DecoderConfig decoder = llama_config(config);
+  DecoderNames& names = decoder.names;
+  names.final_norm = "model.embedding_norm";
+  names.attn_norm = "operator_norm";
+  names.mlp_norm = "ffn_norm";
+  names.gate = "feed_forward.w1";
+  names.up = "feed_forward.w3";
+  names.down = "feed_forward.w2";
+  names.o = "self_attn.out_proj";
+  names.q_norm = "self_attn.q_layernorm";
+  names.k_norm = "self_attn.k_layernorm";
+  decoder.qk_norm = QkNorm::kPerHead;
+  decoder.norm_eps = static_cast<float>(config.number("norm_eps", 1e-5));
+  decoder.tied = config.flag("tie_word_embeddings", config.flag("tie_embedding", true));
+  decoder.conv_taps = config.integer("conv_L_cache", 3);
+  decoder.conv_bias = config.flag("conv_bias", false);
+  if (config.flag("block_auto_adjust_ff_dim", true)) {
+    const auto scaled = static_cast<int64_t>(static_cast<double>(2 * decoder.intermediate / 3) *
+                                             config.number("block_ffn_dim_multiplier", 1));
+    const int64_t multiple = std::max<int64_t>(config.integer("block_multiple_of", 256), 1);
+    decoder.intermediate = (scaled + multiple - 1) / multiple * multiple;
+  }
+  const std::vector<std::string> types = config.texts("layer_types");
+  const std::vector<int64_t> full = config.integers("full_attn_idxs");
+  for (size_t i = 0; i < decoder.kinds.size(); ++i) {
+    const bool listed = std::find(full.begin(), full.end(), static_cast<int64_t>(i)) != full.end();
+    decoder.kinds[i].convolution = i < types.size() ? types[i] == "conv" : !full.empty() && !listed;
+  }
+  return decoder;
+}
+
+}  // namespace wick

@@ -1,0 +1,75 @@
+#include "models/families/families.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace wick {
+
+DecoderConfig llama_config(const ConfigReader& config) {
+  DecoderConfig decoder;
+  decoder.family = config.text("model_type", "llama");
+  decoder.layers = config.integer("num_hidden_layers");
+  decoder.hidden = config.integer("hidden_size");
+  decoder.heads = config.integer("num_attention_heads");
+  decoder.kv_heads = config.integer("num_key_value_heads", decoder.heads);
+  decoder.head_dim = config.integer("head_dim", decoder.heads > 0 ? decoder.hidden / decoder.heads : 0);
+  decoder.intermediate = config.integer("intermediate_size", 4 * decoder.hidden);
+  decoder.vocabulary = config.integer("vocab_size");
+  decoder.max_positions = config.integer("max_position_embeddings", 2048);
+  decoder.norm_eps = static_cast<float>(config.number("rms_norm_eps", 1e-6));
+  decoder.activation = activation_named(config.text("hidden_act", "silu"));
+  decoder.attention_bias = decoder.output_bias = config.flag("attention_bias", false);
+  decoder.mlp_bias = config.flag("mlp_bias", false);
+  decoder.tied = config.flag("tie_word_embeddings", false);
+  decoder.ropes = {read_rope(config, decoder.head_dim, decoder.max_positions)};
+  if (decoder.layers > 0 && decoder.layers <= 4096) decoder.kinds.resize(static_cast<size_t>(decoder.layers));
+  return decoder;
+}
+
+void read_windows(const ConfigReader& config, DecoderConfig& decoder) {
+  const int64_t window = config.integer("sliding_window", 0);
+  const std::vector<std::string> types = config.texts("layer_types");
+  if (!types.empty() && types.size() != decoder.kinds.size()) {
+    throw Error(ErrorCode::kBadFile,
+                cat("config.json: layer_types names ", types.size(), " layers, num_hidden_layers is ", decoder.layers));
+  }
+  if (!config.flag("use_sliding_window", true)) return;
+  for (size_t i = 0; i < decoder.kinds.size(); ++i) {
+    const bool sliding = types.empty() || types[i] == "sliding_attention";
+    decoder.kinds[i].window = sliding ? window : 0;
+  }
+}
+
+void read_alternating_windows(const ConfigReader& config, DecoderConfig& decoder, int64_t period) {
+  if (config.has("layer_types")) return read_windows(config, decoder);
+  const int64_t window = config.integer("sliding_window", 0);
+  for (size_t i = 0; i < decoder.kinds.size(); ++i) {
+    decoder.kinds[i].window = period > 0 && (static_cast<int64_t>(i) + 1) % period == 0 ? 0 : window;
+  }
+}
+
+MoeConfig read_experts(const ConfigReader& config, const DecoderConfig& decoder, bool renormalize) {
+  MoeConfig moe;
+  moe.routing.experts = config.integer("num_local_experts");
+  moe.routing.chosen = config.integer("num_experts_per_tok", 2);
+  moe.routing.renormalize = config.flag("norm_topk_prob", renormalize);
+  moe.intermediate = config.integer("moe_intermediate_size", decoder.intermediate);
+  return moe;
+}
+
+void read_sparse_layers(const ConfigReader& config, DecoderConfig& decoder) {
+  const std::vector<int64_t> dense = config.integers("mlp_only_layers");
+  const int64_t step = config.integer("decoder_sparse_step", 1);
+  for (int64_t i = 0; i < static_cast<int64_t>(decoder.kinds.size()); ++i) {
+    bool sparse = step > 0 && (i + 1) % step == 0;
+    for (const int64_t layer : dense) sparse &= layer != i;
+    decoder.kinds[static_cast<size_t>(i)].sparse = sparse;
+  }
+}
+
+void use_layer_norm(const ConfigReader& config, DecoderConfig& decoder) {
+  decoder.norm = NormKind::kLayer;
+  decoder.norm_eps = static_cast<float>(config.number("layer_norm_eps", 1e-5));
+}
+
+}  // namespace wick

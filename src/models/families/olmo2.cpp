@@ -1,0 +1,17 @@
+#include "models/families/families.h"
+
+namespace wick {
+
+// Llama, with norms behind attention and MLP instead of before, and on whole rows of q and k. OLMo 3 adds windows.
+DecoderConfig olmo2_config(const ConfigReader& config) {
+  DecoderConfig decoder = llama_config(config);
+  decoder.names.attn_norm.clear();
+  decoder.names.attn_post_norm = "post_attention_layernorm";
+  decoder.names.mlp_norm.clear();
+  decoder.names.mlp_post_norm = "post_feedforward_layernorm";
+  decoder.qk_norm = QkNorm::kWholeRow;
+  if (config.has("layer_types")) read_windows(config, decoder);
+  return decoder;
+}
+
+}  // namespace wick

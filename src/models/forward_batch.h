@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hooks/sequence_hooks.h"
+#include "nn/recurrent_state.h"
+
+namespace wick {
+
+// One sequence's part in a batch: a chunk of a prompt, one token of an answer, a draft to be checked.
+struct SequenceRows {
+  int64_t tokens = 0;               // how many
+  int64_t position = 0;             // of the first; everything before it is in the cache already
+  std::span<const int32_t> blocks;  // of the key-value cache, enough for position + tokens
+  RecurrentState* state = nullptr;  // for models that have one
+  const SequenceHooks* hooks = nullptr;
+};
+
+// Tokens of any number of sequences in one flat list. The forward pass of every model takes this and nothing else.
+struct ForwardBatch {
+  std::vector<int32_t> tokens;
+  std::vector<SequenceRows> sequences;  // in the order of their tokens
+  std::vector<int64_t> logit_rows;      // indices into tokens whose logits are wanted, ascending
+
+  void clear() {
+    tokens.clear();
+    sequences.clear();
+    logit_rows.clear();
+  }
+};
+
+}  // namespace wick

@@ -1,0 +1,58 @@
+#include "models/language_model.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace wick {
+namespace {
+
+Error bad(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("forward: ", what)}; }
+
+void check_sequence(const SequenceRows& rows, size_t index, const ModelFacts& facts, int64_t blocks) {
+  if (rows.tokens <= 0 || rows.position < 0) {
+    throw bad(cat("sequence ", index, " has ", rows.tokens, " tokens from position ", rows.position));
+  }
+  const int64_t end = rows.position + rows.tokens;
+  if (facts.max_context > 0 && end > facts.max_context) {
+    throw bad(cat("sequence ", index, " reaches position ", end, ", the model's context is ", facts.max_context));
+  }
+  if (facts.recurrent && (!rows.state || rows.state->empty())) throw bad(cat("sequence ", index, " has no state"));
+  if (facts.kv_layers.empty()) return;
+  const int64_t needed = (end + kKvBlockTokens - 1) / kKvBlockTokens;
+  if (static_cast<int64_t>(rows.blocks.size()) < needed) {
+    throw bad(cat("sequence ", index, " needs ", needed, " blocks and has ", rows.blocks.size()));
+  }
+  for (int64_t i = 0; i < needed; ++i) {
+    const int32_t block = rows.blocks[static_cast<size_t>(i)];
+    if (block < 0 || block >= blocks) throw bad(cat("block ", block, " of sequence ", index, " is not in the cache"));
+  }
+}
+
+}  // namespace
+
+Tensor LanguageModel::forward(const ForwardBatch& batch, const KvCache& cache) const {
+  const auto count = static_cast<int64_t>(batch.tokens.size());
+  for (const int32_t token : batch.tokens) {
+    if (token < 0 || token >= facts_.vocabulary) {
+      throw bad(cat("token ", token, " is outside the vocabulary of ", facts_.vocabulary));
+    }
+  }
+  int64_t rows = 0;
+  for (size_t i = 0; i < batch.sequences.size(); ++i) {
+    check_sequence(batch.sequences[i], i, facts_, cache.blocks());
+    rows += batch.sequences[i].tokens;
+  }
+  if (rows != count || count == 0) throw bad(cat("the sequences have ", rows, " tokens, the batch ", count));
+  int64_t last = -1;
+  for (const int64_t row : batch.logit_rows) {
+    if (row <= last || row >= count)
+      throw bad(cat("logits of row ", row, " of ", count, " are asked for after ", last));
+    last = row;
+  }
+  if (cache.layers() != facts_.kv_layers.size()) {
+    throw bad(cat("the cache has ", cache.layers(), " layers, the model ", facts_.kv_layers.size()));
+  }
+  return run(batch, cache);
+}
+
+}  // namespace wick

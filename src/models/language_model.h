@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/forward_batch.h"
+#include "nn/kv_cache.h"
+#include "nn/recurrent_state.h"
+
+namespace wick {
+
+// What callers need to know of a model.
+struct ModelFacts {
+  std::string family;  // "qwen3"
+  int64_t layers = 0, hidden = 0, vocabulary = 0;
+  int64_t heads = 0;        // 0: no attention
+  int64_t max_context = 0;  // positions the model was made for; 0: any
+  int64_t parameters = 0;
+  int64_t weight_bytes = 0;
+  std::vector<KvShape> kv_layers;  // what attention layers keep per token; empty: none do
+  bool recurrent = false;          // sequences need a state from new_state()
+};
+
+// A model that continues sequences of tokens. Immutable once loaded: any number of threads may run passes over
+// different caches and states.
+class LanguageModel {
+ public:
+  virtual ~LanguageModel() = default;
+
+  const ModelFacts& facts() const { return facts_; }
+  virtual Device device() const = 0;
+  // The state before the first token; empty for models that need none.
+  virtual RecurrentState new_state() const { return {}; }
+
+  // One pass: reads tokens, extends the cache and the states, returns logits f32 [logit_rows, vocabulary]. A row's
+  // logits depend on its sequence alone, bit for bit: not on other sequences, chunks or threads. Throws
+  // Error(kInvalidArgument) for tokens outside the vocabulary and rows that do not fit each other, before anything is
+  // written.
+  Tensor forward(const ForwardBatch& batch, const KvCache& cache) const;
+
+ protected:
+  virtual Tensor run(const ForwardBatch& batch, const KvCache& cache) const = 0;
+  ModelFacts facts_;
+};
+
+}  // namespace wick

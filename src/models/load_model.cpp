@@ -1,0 +1,86 @@
+#include "models/load_model.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "formats/gguf_config.h"
+#include "models/auto_config.h"
+#include "models/decoder.h"
+#include "models/name_prefix.h"
+#include "models/registry.h"
+#include "tensor/arena.h"
+
+namespace wick {
+namespace {
+
+// A model as it can be built, twice: first to list its tensors, then to load them.
+class ModelBuilder {
+ public:
+  ModelBuilder(const WeightSource& source, const ModelOptions& options) : source_(source), options_(options) {
+    if (!source.config().is_object()) {
+      throw Error(ErrorCode::kBadFile, "there is no config.json, so it is not known what kind of model this is");
+    }
+    const Json& json = text_config(source.config());
+    config_.emplace(json);
+    if (options.context < 0) {
+      throw Error(ErrorCode::kInvalidArgument, cat("a context of ", options.context, " tokens is asked for"));
+    }
+    const std::string type = config_->text("model_type", "");
+    const Family* family = find_family(type);
+    plan_.family = type;
+    if (family && family->own) {
+      own_ = family->own;
+      layers_ = "layers.";
+      return;
+    }
+    plan_.inferred = !family;
+    decoder_ = family ? family->decoder(*config_) : infer_decoder_config(*config_, source);
+    check_decoder_config(decoder_);
+    find_prefix(source, decoder_.names);
+    layers_ = decoder_.names.layers;
+  }
+
+  std::unique_ptr<LanguageModel> build(WeightLoader& loader) const {
+    if (own_) return own_(*config_, loader, options_);
+    return std::make_unique<Decoder>(decoder_, loader, options_);
+  }
+
+  ModelPlan plan() {
+    WeightLoader listing = WeightLoader::listing();
+    build(listing);
+    plan_.preflight = preflight(source_, listing.wanted(), layers_);
+    return plan_;
+  }
+
+ private:
+  const WeightSource& source_;
+  const ModelOptions& options_;
+  std::optional<ConfigReader> config_;
+  DecoderConfig decoder_;
+  decltype(Family::own) own_ = nullptr;
+  std::string layers_;
+  ModelPlan plan_;
+};
+
+std::string file_name(const WeightSource& source) {
+  const auto& files = source.checkpoint().files();
+  return files.empty() ? "the model" : files.front()->path().string();
+}
+
+}  // namespace
+
+ModelPlan plan_model(const WeightSource& source, const ModelOptions& options) {
+  return ModelBuilder(source, options).plan();
+}
+
+std::unique_ptr<LanguageModel> load_model(const WeightSource& source, const ModelOptions& options) {
+  const ArenaPause keep;
+  ModelBuilder builder(source, options);
+  const ModelPlan plan = builder.plan();
+  if (!plan.preflight.ok()) {
+    throw Error(ErrorCode::kBadFile, cat(file_name(source), ": ", plan.preflight.sentence()));
+  }
+  WeightLoader loader(source, options);
+  return builder.build(loader);
+}
+
+}  // namespace wick

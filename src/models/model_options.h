@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tensor/device.h"
+
+namespace wick {
+
+// How a model is loaded.
+struct ModelOptions {
+  std::string quantize = "auto";  // a QuantizePlan's name; "auto" keeps weights as they are stored
+  int64_t context = 0;            // the longest text, in tokens; 0: what the model was made for
+  Device device = Device::cpu();
+  std::function<void(int64_t done, int64_t total)> progress;  // bytes of weights; may be empty
+};
+
+}  // namespace wick

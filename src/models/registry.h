@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "models/config_reader.h"
+#include "models/decoder_config.h"
+#include "models/language_model.h"
+#include "models/weight_loader.h"
+
+namespace wick {
+
+// A family of models that Wick knows by the model_type of config.json.
+struct Family {
+  std::string_view model_type;
+  std::string_view title;  // for people
+  // One of the two: settings for the decoder, or a decoder of the family's own.
+  DecoderConfig (*decoder)(const ConfigReader& config) = nullptr;
+  std::unique_ptr<LanguageModel> (*own)(const ConfigReader& config, WeightLoader& loader,
+                                        const ModelOptions& options) = nullptr;
+};
+
+std::span<const Family> families();
+// Null when the model_type is not known.
+const Family* find_family(std::string_view model_type);
+
+}  // namespace wick

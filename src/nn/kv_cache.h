@@ -1,0 +1,40 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ops/paged_attention.h"
+#include "tensor/tensor.h"
+
+namespace wick {
+
+// What one attention layer keeps of a token.
+struct KvShape {
+  int64_t kv_heads = 0, head_dim = 0, value_dim = 0;
+};
+
+// The keys and values of all layers, in blocks that sequences share out among themselves. The pages of a block are
+// taken from the system when it is first written. A value: copies share the memory.
+class KvCache {
+ public:
+  KvCache() = default;
+  // f32, f16, bf16 or i8. Throws Error(kOutOfMemory) with the size asked for.
+  KvCache(std::span<const KvShape> layers, int64_t blocks, DType dtype, Device device);
+
+  const KvBlocks& layer(size_t i) const { return layers_[i]; }
+  size_t layers() const { return layers_.size(); }
+  int64_t blocks() const { return blocks_; }
+  static int64_t bytes_per_block(std::span<const KvShape> layers, DType dtype);
+
+ private:
+  std::vector<KvBlocks> layers_;
+  int64_t blocks_ = 0;
+};
+
+// The keys [kv_heads, head_dim, context] and values [kv_heads, context, value_dim] of one sequence, in f32.
+struct GatheredKv {
+  Tensor key, value;
+};
+GatheredKv gather_kv(const KvBlocks& blocks, const Tensor& block_row, int64_t context);  // block_row: i32 [blocks]
+
+}  // namespace wick

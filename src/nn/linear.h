@@ -1,0 +1,19 @@
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace wick {
+
+// y = x weight^T + bias. The weight is [out, in] in any dtype, as the file holds it.
+struct Linear {
+  Tensor weight;
+  Tensor bias;         // f32 [out]; undefined: none
+  Tensor input_order;  // i64 [in]: the order in which the weight's columns were sorted; undefined: as they come
+
+  bool defined() const { return weight.defined(); }
+  int64_t inputs() const { return weight.dim(1); }
+  int64_t outputs() const { return weight.dim(0); }
+  Tensor operator()(const Tensor& x) const;  // [tokens, in] -> [tokens, out]
+};
+
+}  // namespace wick

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "hooks/batch_hooks.h"
+#include "nn/activation.h"
+#include "nn/linear.h"
+
+namespace wick {
+
+// down(activate(gate x) * up x), or down(activate(up x)) without a gate.
+struct Mlp {
+  Linear gate, up, down;
+  Activation activation = Activation::kSilu;
+
+  Tensor operator()(const Tensor& x, const BatchHooks& hooks, int layer) const;  // [tokens, hidden]
+};
+
+}  // namespace wick

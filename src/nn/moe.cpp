@@ -1,0 +1,124 @@
+#include "nn/moe.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "base/thread_pool.h"
+#include "ops/add.h"
+#include "ops/index_select.h"
+#include "ops/mul.h"
+#include "ops/sigmoid.h"
+#include "ops/softmax.h"
+#include "tensor/create.h"
+
+namespace wick {
+namespace {
+
+// Indices of the `count` largest of `scores`, best first; equal ones by number.
+void take_best(std::span<const float> scores, int64_t count, std::vector<int64_t>& best) {
+  best.resize(scores.size());
+  std::iota(best.begin(), best.end(), 0);
+  const auto better = [&](int64_t a, int64_t b) {
+    const float x = scores[static_cast<size_t>(a)], y = scores[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  };
+  std::partial_sort(best.begin(), best.begin() + count, best.end(), better);
+  best.resize(static_cast<size_t>(count));
+}
+
+// Experts outside the best groups lose their chance. A group is as good as its two best experts together.
+void keep_best_groups(std::span<float> scores, const Routing& routing) {
+  const auto size = static_cast<size_t>(routing.experts / routing.groups);
+  std::vector<float> group_scores;
+  for (size_t begin = 0; begin < scores.size(); begin += size) {
+    float first = -std::numeric_limits<float>::infinity(), second = first;
+    for (size_t i = begin; i < begin + size; ++i) {
+      if (scores[i] > first) {
+        second = first;
+        first = scores[i];
+      } else if (scores[i] > second) {
+        second = scores[i];
+      }
+    }
+    group_scores.push_back(routing.kind == RouterKind::kSigmoid ? first + second : first);
+  }
+  std::vector<int64_t> best;
+  take_best(group_scores, routing.chosen_groups, best);
+  for (size_t group = 0; group < group_scores.size(); ++group) {
+    if (std::find(best.begin(), best.end(), static_cast<int64_t>(group)) != best.end()) continue;
+    std::fill_n(scores.begin() + static_cast<int64_t>(group * size), size, -std::numeric_limits<float>::infinity());
+  }
+}
+
+// The rows whose weight for one expert is not zero.
+struct RoutedRows {
+  Tensor rows;  // i64
+  std::vector<float> weights;
+};
+
+RoutedRows routed_to(const Tensor& weights, int64_t expert) {
+  const float* w = weights.data<float>() + expert;
+  const int64_t tokens = weights.dim(0), experts = weights.dim(1);
+  RoutedRows routed;
+  std::vector<int64_t> rows;
+  for (int64_t token = 0; token < tokens; ++token) {
+    if (w[token * experts] == 0) continue;
+    rows.push_back(token);
+    routed.weights.push_back(w[token * experts]);
+  }
+  if (!rows.empty()) routed.rows = from_vector(rows, {static_cast<int64_t>(rows.size())});
+  return routed;
+}
+
+}  // namespace
+
+Tensor expert_weights(const Tensor& logits, const Tensor& selection_bias, const Routing& routing) {
+  const Tensor scores = (routing.kind == RouterKind::kSoftmax ? softmax(logits, -1) : sigmoid(logits)).contiguous();
+  Tensor weights = zeros(scores.shape());
+  const auto experts = static_cast<size_t>(routing.experts);
+  const float* bias = selection_bias.defined() ? selection_bias.data<float>() : nullptr;
+  std::vector<float> choosing(experts);
+  std::vector<int64_t> best;
+  for (int64_t token = 0; token < scores.dim(0); ++token) {
+    const float* score = scores.data<float>() + token * routing.experts;
+    float* weight = weights.mutable_data<float>() + token * routing.experts;
+    for (size_t i = 0; i < experts; ++i) choosing[i] = score[i] + (bias ? bias[i] : 0);
+    if (routing.groups > 1) keep_best_groups(choosing, routing);
+    take_best(choosing, routing.chosen, best);
+    float sum = 0;
+    for (const int64_t expert : best) sum += score[expert];
+    const float factor = routing.scale / (routing.renormalize && sum > 0 ? sum : 1);
+    for (const int64_t expert : best) weight[expert] = score[expert] * factor;
+  }
+  return weights;
+}
+
+Tensor Moe::operator()(const Tensor& x, const BatchHooks& hooks, int layer) const {
+  const Tensor weights =
+      hooks(HookPoint::kRouter, layer, expert_weights(router(x), selection_bias, routing)).contiguous();
+  const BatchHooks unhooked;
+  const int64_t hidden = x.dim(1);
+  Tensor out = zeros(x.shape());
+  float* sums = out.mutable_data<float>();
+  // A token's experts are added by their number, whoever else is in the batch.
+  for (size_t expert = 0; expert < experts.size(); ++expert) {
+    const RoutedRows routed = routed_to(weights, static_cast<int64_t>(expert));
+    if (routed.weights.empty()) continue;
+    const Tensor y = experts[expert](index_select(x, 0, routed.rows), unhooked, layer).contiguous();
+    const int64_t* rows = routed.rows.data<int64_t>();
+    parallel_for(static_cast<int64_t>(routed.weights.size()), 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const float* from = y.data<float>() + i * hidden;
+        float* to = sums + rows[i] * hidden;
+        const float weight = routed.weights[static_cast<size_t>(i)];
+        for (int64_t j = 0; j < hidden; ++j) to[j] += weight * from[j];
+      }
+    });
+  }
+  if (!shared.up.defined()) return out;
+  const Tensor y = shared(x, unhooked, layer);
+  return add(out, shared_gate.defined() ? mul(y, sigmoid(shared_gate(x))) : y);
+}
+
+}  // namespace wick

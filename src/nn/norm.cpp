@@ -1,0 +1,17 @@
+#include "nn/norm.h"
+
+#include "ops/layer_norm.h"
+#include "ops/rms_norm.h"
+
+namespace wick {
+
+Tensor Norm::operator()(const Tensor& x) const {
+  switch (kind) {
+    case NormKind::kRms: return rms_norm(x, weight, eps);
+    case NormKind::kLayer: return layer_norm(x, weight, bias, eps);
+    case NormKind::kNone: break;
+  }
+  return x;
+}
+
+}  // namespace wick
