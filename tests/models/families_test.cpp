@@ -35,6 +35,13 @@ std::vector<int32_t> tokens_of(const Checkpoint& reference, const char* name) {
   return reference.get(name).to_vector<int32_t>();
 }
 
+// The references come from models that were cast to the dtype of their files as a whole, rope frequencies included.
+ModelOptions as_cast(const std::filesystem::path& folder) {
+  ModelOptions options;
+  options.rope_dtype = Checkpoint::open(folder).entries().front().dtype;
+  return options;
+}
+
 Tensor without_batch(const Tensor& x) { return x.with_layout(x.layout().squeeze(0)); }
 
 // The largest difference, as a share of the spread of the expected values.
@@ -57,7 +64,7 @@ int32_t best_of(const Tensor& logits) {
 
 TEST_P(FamilyTest, AgreesWithPyTorch) {
   for_each_fixture([](const auto& folder, const Checkpoint& reference) {
-    const TestModel model(folder);
+    const TestModel model(folder, as_cast(folder));
     HookSpec spec;
     spec.capture("blocks.*.hook_resid_pre").capture("ln_final.hook_normalized").capture("blocks.*.attn.hook_pattern");
     HookCache seen;
@@ -89,7 +96,7 @@ TEST_P(FamilyTest, AgreesWithPyTorch) {
 
 TEST_P(FamilyTest, WritesTheSameTokens) {
   for_each_fixture([](const auto& folder, const Checkpoint& reference) {
-    const TestModel model(folder);
+    const TestModel model(folder, as_cast(folder));
     TestSequence sequence(model, 3, 3);
     Tensor logits = sequence.run(model, tokens_of(reference, "input_ids"), false);
     std::vector<int32_t> written;
