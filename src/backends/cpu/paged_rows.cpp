@@ -100,7 +100,7 @@ struct PagedKernel {
   // One panel of rows against the tile of keys from `key` on.
   template <typename Key, typename Value>
   void panel(int64_t p, int64_t key, const TileBlocks<Key>& key_blocks, const TileBlocks<Value>& value_blocks,
-             int64_t value_stride, ScoreRules rules, const PagedSums& to) const {
+             int64_t value_stride, ScoreRules rules, const TileBlocks<Value>* ahead, const PagedSums& to) const {
     const int64_t begin = panels.begin(p), width = panels.length(p);
     HWY_ALIGN float scores[kPagedPanelRows * kPagedTileKeys];
     float keep[kPagedPanelRows] = {};
@@ -116,7 +116,11 @@ struct PagedKernel {
       all_to = std::min(all_to, end[i]);
     }
     if (first[0] >= kPagedTileKeys || end[width - 1] <= 0) return;
-    ScorePanel(width, query + begin * plan.dim, key_blocks, plan.dim, scores);
+    if constexpr (std::is_same_v<Key, Value>) {
+      ScorePanel(width, query + begin * plan.dim, key_blocks, ahead ? &value_blocks : nullptr, plan.dim, scores);
+    } else {
+      ScorePanel(width, query + begin * plan.dim, key_blocks, static_cast<TileBlocks<Key>*>(nullptr), plan.dim, scores);
+    }
     for (int64_t i = 0; i < width; ++i) {
       keep[i] = 1.0f;
       if (first[i] >= end[i]) continue;
@@ -127,7 +131,7 @@ struct PagedKernel {
     const int64_t columns = copies_values ? stride : plan.value_dim;
     const auto mix = [&](int64_t i, int64_t count, int64_t from, int64_t until) HWY_ATTR {
       MixPanel(count, scores + i * kPagedTileKeys, value_blocks, value_stride, columns, from, until, keep + i, stride,
-               to.sums + (begin + i) * stride);
+               to.sums + (begin + i) * stride, ahead, plan.dim);
       std::fill_n(keep + i, count, 1.0f);
     };
     if (all_from >= all_to) {
@@ -156,15 +160,16 @@ struct PagedKernel {
       rules.key_scale = &key_scale;
       rules.value_scale = &value_scale;
     }
-    const auto all = [&](const auto& k, const auto& v, int64_t value_stride) HWY_ATTR {
-      for (int64_t p = 0; p < panels.parts; ++p) panel(p, key, k, v, value_stride, rules, to);
+    const auto all = [&](const auto& k, const auto& v, int64_t value_stride, const auto* ahead) HWY_ATTR {
+      for (int64_t p = 0; p < panels.parts; ++p) panel(p, key, k, v, value_stride, rules, p ? nullptr : ahead, to);
     };
     if (many) {
-      all(convert_keys(key_blocks), convert_values(value_blocks), stride);
+      all(convert_keys(key_blocks), convert_values(value_blocks), stride, static_cast<TileBlocks<float>*>(nullptr));
     } else if (copies_values) {
-      all(key_blocks, convert_values(value_blocks), stride);
+      all(key_blocks, convert_values(value_blocks), stride, static_cast<TileBlocks<float>*>(nullptr));
     } else {
-      all(key_blocks, value_blocks, plan.value_dim);
+      const auto next = find(reinterpret_cast<const T*>(plan.key), plan.key_block, plan.key_head, key + kPagedTileKeys);
+      all(key_blocks, value_blocks, plan.value_dim, &next);
     }
   }
 

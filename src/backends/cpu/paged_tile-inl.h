@@ -20,6 +20,9 @@ inline constexpr int64_t kPagedPanelRows = 6;
 inline constexpr int64_t kPagedLanes = kLanesOf<hn::ScalableTag<float>>;
 static_assert(kKvBlockTokens % kPagedLanes == 0);
 
+// Asks for a line in the second-level cache, which waits for more lines at a time than the first does.
+HWY_INLINE void PrefetchFar(const void* line) { __builtin_prefetch(line, 0, 2); }
+
 // The blocks of a tile. Where the rows at hand see no key of a block, another block stands in for it.
 template <typename T>
 struct TileBlocks {
@@ -32,13 +35,15 @@ template <int kRows>
 inline constexpr int kTileVectorsFor = WICK_MANY_REGISTERS ? (kRows <= 3 ? 8 : 4)
                                                            : (kRows == 1 ? 8 : (kRows <= 3 ? 4 : 2));
 
-// query [dim][kRows] x keys [dim][16] per block -> scores [kRows][kPagedTileKeys], summed in order of dim.
-template <int kRows, typename T>
-HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& keys, int64_t dim,
-                          float* HWY_RESTRICT scores) {
+// query [dim][kRows] x keys [dim][16] per block -> scores [kRows][kPagedTileKeys], summed in order of dim. What is read
+// next, `ahead`, is asked for on the way: blocks lie apart, so that the processor cannot guess it.
+template <int kRows, bool kAhead, typename T>
+HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& keys, const TileBlocks<T>& ahead,
+                          int64_t dim, float* HWY_RESTRICT scores) {
   const hn::ScalableTag<float> d;
   constexpr int kVectors =
       static_cast<int>(std::min<int64_t>(kTileVectorsFor<kRows>, cpu::kPagedTileKeys / kPagedLanes));
+  constexpr int64_t kPerLine = 64 / (sizeof(T) * kKvBlockTokens);  // components per cache line
   for (int64_t key = 0; key < cpu::kPagedTileKeys; key += kVectors * kPagedLanes) {
     const T* at[kVectors];
     hn::Vec<decltype(d)> acc[kRows][kVectors];
@@ -49,15 +54,22 @@ HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& 
       for (int i = 0; i < kRows; ++i) acc[i][j] = hn::Zero(d);
     }
     const float* q = query;
-    for (int64_t k = 0; k < dim; ++k, q += kRows) {
-      hn::Vec<decltype(d)> right[kVectors];
+    for (int64_t k = 0; k < dim;) {
+      if constexpr (kAhead) {
+        for (int64_t b = key / kKvBlockTokens; b * kKvBlockTokens < key + kVectors * kPagedLanes; ++b) {
+          PrefetchFar(ahead.at[b] + k * kKvBlockTokens);
+        }
+      }
+      for (const int64_t stop = kAhead ? std::min(dim, k + kPerLine) : dim; k < stop; ++k, q += kRows) {
+        hn::Vec<decltype(d)> right[kVectors];
 #pragma GCC unroll 8
-      for (int j = 0; j < kVectors; ++j) right[j] = LoadAs(d, at[j] + k * kKvBlockTokens);
+        for (int j = 0; j < kVectors; ++j) right[j] = LoadAs(d, at[j] + k * kKvBlockTokens);
 #pragma GCC unroll 8
-      for (int i = 0; i < kRows; ++i) {
-        const auto left = hn::Set(d, q[i]);
+        for (int i = 0; i < kRows; ++i) {
+          const auto left = hn::Set(d, q[i]);
 #pragma GCC unroll 8
-        for (int j = 0; j < kVectors; ++j) acc[i][j] = hn::MulAdd(left, right[j], acc[i][j]);
+          for (int j = 0; j < kVectors; ++j) acc[i][j] = hn::MulAdd(left, right[j], acc[i][j]);
+        }
       }
     }
 #pragma GCC unroll 8
@@ -71,10 +83,12 @@ HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& 
 }
 
 // sums = sums * keep + weights [kRows][first to end of the tile's keys] x values, kVectors vectors of columns.
+// The first columns ask for `ahead`, the keys of the next tile, with `ahead_size` elements per position.
 template <int kRows, int kVectors, typename T>
 HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const TileBlocks<T>& values, int64_t value_stride,
                            int64_t column, int64_t first, int64_t end, const float* HWY_RESTRICT keep,
-                           int64_t sum_stride, float* HWY_RESTRICT sums) {
+                           int64_t sum_stride, float* HWY_RESTRICT sums, const TileBlocks<T>& ahead,
+                           int64_t ahead_size) {
   const hn::ScalableTag<float> d;
   hn::Vec<decltype(d)> acc[kRows][kVectors];
   sums += column;
@@ -88,7 +102,9 @@ HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const TileBlocks<T
   for (int64_t key = first; key < end;) {
     const int64_t stop = std::min(end, key / kKvBlockTokens * kKvBlockTokens + kKvBlockTokens);
     const T* HWY_RESTRICT from = values.at[key / kKvBlockTokens] + key % kKvBlockTokens * value_stride + column;
-    for (; key < stop; ++key, from += value_stride) {
+    const T* next = ahead.at[key / kKvBlockTokens] + key % kKvBlockTokens * ahead_size;
+    for (; key < stop; ++key, from += value_stride, next += ahead_size) {
+      for (int64_t line = 0; line < ahead_size; line += 64 / sizeof(T)) PrefetchFar(next + line);
       hn::Vec<decltype(d)> right[kVectors];
 #pragma GCC unroll 8
       for (int j = 0; j < kVectors; ++j) right[j] = LoadAs(d, from + j * kPagedLanes);
@@ -110,19 +126,23 @@ HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const TileBlocks<T
 template <int kRows, typename T>
 HWY_INLINE void MixValues(const float* HWY_RESTRICT weights, const TileBlocks<T>& values, int64_t value_stride,
                           int64_t columns, int64_t first, int64_t end, const float* HWY_RESTRICT keep,
-                          int64_t sum_stride, float* HWY_RESTRICT sums) {
+                          int64_t sum_stride, float* HWY_RESTRICT sums, const TileBlocks<T>& ahead,
+                          int64_t ahead_size) {
   constexpr int kVectors = kTileVectorsFor<kRows>;
   int64_t j = 0;
   for (; j + kVectors * kPagedLanes <= columns; j += kVectors * kPagedLanes) {
-    MixColumns<kRows, kVectors>(weights, values, value_stride, j, first, end, keep, sum_stride, sums);
+    MixColumns<kRows, kVectors>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead,
+                                j == 0 ? ahead_size : 0);
   }
   if constexpr (kVectors > 2) {
     for (; j + kVectors / 2 * kPagedLanes <= columns; j += kVectors / 2 * kPagedLanes) {
-      MixColumns<kRows, kVectors / 2>(weights, values, value_stride, j, first, end, keep, sum_stride, sums);
+      MixColumns<kRows, kVectors / 2>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead,
+                                      j == 0 ? ahead_size : 0);
     }
   }
   for (; j < columns; j += kPagedLanes) {
-    MixColumns<kRows, 1>(weights, values, value_stride, j, first, end, keep, sum_stride, sums);
+    MixColumns<kRows, 1>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead,
+                         j == 0 ? ahead_size : 0);
   }
 }
 
@@ -138,16 +158,21 @@ HWY_INLINE void MixValues(const float* HWY_RESTRICT weights, const TileBlocks<T>
   }
 
 template <typename T>
-void ScorePanel(int64_t rows, const float* query, const TileBlocks<T>& keys, int64_t dim, float* scores) {
-#define WICK_CALL(n) ScoreKeys<n>(query, keys, dim, scores)
+void ScorePanel(int64_t rows, const float* query, const TileBlocks<T>& keys, const TileBlocks<T>* ahead, int64_t dim,
+                float* scores) {
+#define WICK_CALL(n) \
+  ahead ? ScoreKeys<n, true>(query, keys, *ahead, dim, scores) : ScoreKeys<n, false>(query, keys, keys, dim, scores)
   WICK_PANEL(rows, WICK_CALL)
 #undef WICK_CALL
 }
 
 template <typename T>
 void MixPanel(int64_t rows, const float* weights, const TileBlocks<T>& values, int64_t value_stride, int64_t columns,
-              int64_t first, int64_t end, const float* keep, int64_t sum_stride, float* sums) {
-#define WICK_CALL(n) MixValues<n>(weights, values, value_stride, columns, first, end, keep, sum_stride, sums)
+              int64_t first, int64_t end, const float* keep, int64_t sum_stride, float* sums,
+              const TileBlocks<T>* ahead, int64_t ahead_size) {
+#define WICK_CALL(n)                                                                                                \
+  MixValues<n>(weights, values, value_stride, columns, first, end, keep, sum_stride, sums, ahead ? *ahead : values, \
+               ahead ? ahead_size : 0)
   WICK_PANEL(rows, WICK_CALL)
 #undef WICK_CALL
 }
