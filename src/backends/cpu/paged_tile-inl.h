@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace wick::HWY_NAMESPACE {
 
-inline constexpr int64_t kPagedPanelRows = 6;
+using cpu::kPagedPanelRows;
 inline constexpr int64_t kPagedLanes = kLanesOf<hn::ScalableTag<float>>;
 static_assert(kKvBlockTokens % kPagedLanes == 0);
 
@@ -35,10 +35,16 @@ template <int kRows>
 inline constexpr int kTileVectorsFor = WICK_MANY_REGISTERS ? (kRows <= 3 ? 8 : 4)
                                                            : (kRows == 1 ? 8 : (kRows <= 3 ? 4 : 2));
 
-// query [dim][kRows] x keys [dim][16] per block -> scores [kRows][kPagedTileKeys], summed in order of dim. What is read
-// next, `ahead`, is asked for on the way: blocks lie apart, so that the processor cannot guess it.
+// What is read next, in bytes per block: it is asked for on the way, since blocks lie apart and the processor cannot
+// guess where. Nothing if `bytes` is 0.
+struct TileAhead {
+  const std::byte* at[cpu::kPagedTileBlocks] = {};
+  int64_t bytes = 0;
+};
+
+// query [dim][kRows] x keys [dim][16] per block -> scores [kRows][kPagedTileKeys], summed in order of dim.
 template <int kRows, bool kAhead, typename T>
-HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& keys, const TileBlocks<T>& ahead,
+HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& keys, const TileAhead& ahead,
                           int64_t dim, float* HWY_RESTRICT scores) {
   const hn::ScalableTag<float> d;
   constexpr int kVectors =
@@ -55,9 +61,10 @@ HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& 
     }
     const float* q = query;
     for (int64_t k = 0; k < dim;) {
-      if constexpr (kAhead) {
+      const int64_t line = k * kKvBlockTokens * static_cast<int64_t>(sizeof(T));
+      if (kAhead && line < ahead.bytes) {
         for (int64_t b = key / kKvBlockTokens; b * kKvBlockTokens < key + kVectors * kPagedLanes; ++b) {
-          PrefetchFar(ahead.at[b] + k * kKvBlockTokens);
+          PrefetchFar(ahead.at[b] + line);
         }
       }
       for (const int64_t stop = kAhead ? std::min(dim, k + kPerLine) : dim; k < stop; ++k, q += kRows) {
@@ -83,14 +90,13 @@ HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& 
 }
 
 // sums = sums * keep + weights [kRows][first to end of the tile's keys] x values, kVectors vectors of columns.
-// The first columns ask for `ahead`, the keys of the next tile, with `ahead_size` elements per position.
 template <int kRows, int kVectors, typename T>
 HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const TileBlocks<T>& values, int64_t value_stride,
                            int64_t column, int64_t first, int64_t end, const float* HWY_RESTRICT keep,
-                           int64_t sum_stride, float* HWY_RESTRICT sums, const TileBlocks<T>& ahead,
-                           int64_t ahead_size) {
+                           int64_t sum_stride, float* HWY_RESTRICT sums, const TileAhead& ahead) {
   const hn::ScalableTag<float> d;
   hn::Vec<decltype(d)> acc[kRows][kVectors];
+  const int64_t ahead_bytes = ahead.bytes / kKvBlockTokens;
   sums += column;
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
@@ -102,9 +108,11 @@ HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const TileBlocks<T
   for (int64_t key = first; key < end;) {
     const int64_t stop = std::min(end, key / kKvBlockTokens * kKvBlockTokens + kKvBlockTokens);
     const T* HWY_RESTRICT from = values.at[key / kKvBlockTokens] + key % kKvBlockTokens * value_stride + column;
-    const T* next = ahead.at[key / kKvBlockTokens] + key % kKvBlockTokens * ahead_size;
-    for (; key < stop; ++key, from += value_stride, next += ahead_size) {
-      for (int64_t line = 0; line < ahead_size; line += 64 / sizeof(T)) PrefetchFar(next + line);
+    for (; key < stop; ++key, from += value_stride) {
+      if (column == 0) {
+        const std::byte* next = ahead.at[key / kKvBlockTokens] + key % kKvBlockTokens * ahead_bytes;
+        for (int64_t line = 0; line < ahead_bytes; line += 64) PrefetchFar(next + line);
+      }
       hn::Vec<decltype(d)> right[kVectors];
 #pragma GCC unroll 8
       for (int j = 0; j < kVectors; ++j) right[j] = LoadAs(d, from + j * kPagedLanes);
@@ -126,23 +134,19 @@ HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const TileBlocks<T
 template <int kRows, typename T>
 HWY_INLINE void MixValues(const float* HWY_RESTRICT weights, const TileBlocks<T>& values, int64_t value_stride,
                           int64_t columns, int64_t first, int64_t end, const float* HWY_RESTRICT keep,
-                          int64_t sum_stride, float* HWY_RESTRICT sums, const TileBlocks<T>& ahead,
-                          int64_t ahead_size) {
+                          int64_t sum_stride, float* HWY_RESTRICT sums, const TileAhead& ahead) {
   constexpr int kVectors = kTileVectorsFor<kRows>;
   int64_t j = 0;
   for (; j + kVectors * kPagedLanes <= columns; j += kVectors * kPagedLanes) {
-    MixColumns<kRows, kVectors>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead,
-                                j == 0 ? ahead_size : 0);
+    MixColumns<kRows, kVectors>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead);
   }
   if constexpr (kVectors > 2) {
     for (; j + kVectors / 2 * kPagedLanes <= columns; j += kVectors / 2 * kPagedLanes) {
-      MixColumns<kRows, kVectors / 2>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead,
-                                      j == 0 ? ahead_size : 0);
+      MixColumns<kRows, kVectors / 2>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead);
     }
   }
   for (; j < columns; j += kPagedLanes) {
-    MixColumns<kRows, 1>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead,
-                         j == 0 ? ahead_size : 0);
+    MixColumns<kRows, 1>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead);
   }
 }
 
@@ -158,21 +162,20 @@ HWY_INLINE void MixValues(const float* HWY_RESTRICT weights, const TileBlocks<T>
   }
 
 template <typename T>
-void ScorePanel(int64_t rows, const float* query, const TileBlocks<T>& keys, const TileBlocks<T>* ahead, int64_t dim,
+void ScorePanel(int64_t rows, const float* query, const TileBlocks<T>& keys, const TileAhead& ahead, int64_t dim,
                 float* scores) {
-#define WICK_CALL(n) \
-  ahead ? ScoreKeys<n, true>(query, keys, *ahead, dim, scores) : ScoreKeys<n, false>(query, keys, keys, dim, scores)
+#define WICK_CALL(n) ScoreKeys<n, true>(query, keys, ahead, dim, scores)
+  if (ahead.bytes) WICK_PANEL(rows, WICK_CALL)
+#undef WICK_CALL
+#define WICK_CALL(n) ScoreKeys<n, false>(query, keys, ahead, dim, scores)
   WICK_PANEL(rows, WICK_CALL)
 #undef WICK_CALL
 }
 
 template <typename T>
 void MixPanel(int64_t rows, const float* weights, const TileBlocks<T>& values, int64_t value_stride, int64_t columns,
-              int64_t first, int64_t end, const float* keep, int64_t sum_stride, float* sums,
-              const TileBlocks<T>* ahead, int64_t ahead_size) {
-#define WICK_CALL(n)                                                                                                \
-  MixValues<n>(weights, values, value_stride, columns, first, end, keep, sum_stride, sums, ahead ? *ahead : values, \
-               ahead ? ahead_size : 0)
+              int64_t first, int64_t end, const float* keep, int64_t sum_stride, float* sums, const TileAhead& ahead) {
+#define WICK_CALL(n) MixValues<n>(weights, values, value_stride, columns, first, end, keep, sum_stride, sums, ahead)
   WICK_PANEL(rows, WICK_CALL)
 #undef WICK_CALL
 }
