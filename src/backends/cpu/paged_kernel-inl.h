@@ -6,7 +6,6 @@
 #define WICK_BACKENDS_CPU_PAGED_KERNEL_INL_H
 #endif
 
-#include "backends/cpu/matmul_plan.h"
 #include "backends/cpu/paged_tile-inl.h"
 #include "backends/cpu/scratch.h"
 
@@ -24,20 +23,30 @@ struct PanelWeights {
   bool seen;
 };
 
+// Rows cut into panels whose lengths differ by at most one, without a division per use.
+struct Panels {
+  int64_t parts, length_least, longer;
+  explicit Panels(int64_t rows)
+      : parts((rows + kPagedPanelRows - 1) / kPagedPanelRows), length_least(rows / parts), longer(rows % parts) {}
+  int64_t begin(int64_t p) const { return p * length_least + std::min(p, longer); }
+  int64_t length(int64_t p) const { return length_least + (p < longer ? 1 : 0); }
+};
+
 template <typename T>
 struct PagedKernel {
   const PagedPlan& plan;
   const PagedTask& task;
   const PagedItem& item = *task.item;
   const int64_t rows = item.row_count, stride = plan.sum_stride();
-  const cpu::EvenSplit panels = cpu::split_evenly(rows, kPagedPanelRows);
+  const Panels panels{rows};
   const int32_t* table = plan.table + item.sequence * plan.table_stride;
   // Many panels share one conversion to f32. Values whose rows are not whole vectors are copied even for few.
   const bool few = panels.parts <= cpu::kPagedFewPanels, many = !few && !std::is_same_v<T, float>;
   const bool copies_values = many || plan.value_dim % kPagedLanes != 0;
   float *query = nullptr, *keys = nullptr, *values = nullptr;
   PanelWeights* weights = nullptr;
-  float* sums = nullptr;  // PagedSums of the first head; those of the others are sums_step apart
+  int64_t* positions = nullptr;  // of the rows
+  float* sums = nullptr;         // PagedSums of the first head; those of the others are sums_step apart
   int64_t sums_step = 0;
 
   PagedSums sums_of(int64_t h) const { return {plan, rows, sums + h * sums_step}; }
@@ -57,6 +66,8 @@ struct PagedKernel {
     keys = query + query_size;
     values = keys + key_size;
     weights = cpu::scratch<PanelWeights, struct PagedWeights>(few ? task.head_count * panels.parts : 1);
+    positions = cpu::scratch<int64_t, struct PagedPositions>(rows);
+    for (int64_t i = 0; i < rows; ++i) positions[i] = item.position(plan, i);
     for (int64_t h = 0; h < task.head_count; ++h) {
       for (int64_t p = 0; p < panels.parts; ++p) {
         const int64_t begin = panels.begin(p), width = panels.length(p);
@@ -74,7 +85,7 @@ struct PagedKernel {
   TileBlocks<Element> find(const Element* pool, int64_t block_stride, int64_t head_stride, int64_t h,
                            int64_t key) const {
     TileBlocks<Element> result;
-    const int64_t first = item.first_key(plan) / kKvBlockTokens, last = (item.end_key(plan) - 1) / kKvBlockTokens;
+    const int64_t first = plan.first_seen(positions[0]) / kKvBlockTokens, last = positions[rows - 1] / kKvBlockTokens;
     for (int64_t b = 0; b < kPagedTileBlocks; ++b) {
       const int64_t block = table[std::clamp(key / kKvBlockTokens + b, first, last)];
       result.at[b] = pool + block * block_stride + (task.first_head + h) * head_stride;
@@ -135,13 +146,13 @@ struct PagedKernel {
              PanelWeights& to) const {
     const int64_t begin = panels.begin(p), width = panels.length(p);
     for (int64_t i = 0; i < width; ++i) {
-      const int64_t position = item.position(plan, begin + i);
+      const int64_t position = positions[begin + i];
       to.first[i] = std::clamp<int64_t>(plan.first_seen(position) - key, 0, kPagedTileKeys);
       to.end[i] = std::clamp<int64_t>(position + 1 - key, 0, kPagedTileKeys);
     }
     to.seen = to.first[0] < kPagedTileKeys && to.end[width - 1] > 0;
     if (!to.seen) return;
-    ScorePanel(width, query + (h * rows + begin) * plan.dim, blocks, ahead, plan.dim, to.weights);
+    ScorePanel(width, query + (h * rows + begin) * plan.dim, blocks, ahead, plan.dim, to.end[width - 1], to.weights);
     ScoreRules rules{.soft_cap = plan.soft_cap};
     TileBlocks<float> key_scale, value_scale;
     if constexpr (std::is_same_v<T, int8_t>) {
@@ -150,13 +161,23 @@ struct PagedKernel {
       rules.key_scale = &key_scale;
       rules.value_scale = &value_scale;
     }
+    // First the largest scores of all rows, then their weights: the waits within one row overlap with the next.
     const PagedSums all = sums_of(h);
+    float most[kPagedPanelRows];
+    for (int64_t i = 0; i < width; ++i) {
+      most[i] = all.most[begin + i];
+      if (to.first[i] >= to.end[i]) continue;
+      if (plan.slopes) rules.slope = plan.slopes[head(h, begin + i)];
+      most[i] = FinishScores(to.weights + i * kPagedTileKeys, to.first[i], to.end[i], rules, key - positions[begin + i],
+                             most[i]);
+    }
     for (int64_t i = 0; i < width; ++i) {
       to.keep[i] = 1.0f;
       if (to.first[i] >= to.end[i]) continue;
-      if (plan.slopes) rules.slope = plan.slopes[head(h, begin + i)];
-      to.keep[i] = SoftmaxKeys(to.weights + i * kPagedTileKeys, to.first[i], to.end[i], rules,
-                               key - item.position(plan, begin + i), all.most[begin + i], all.total[begin + i]);
+      const float sum = WeighScores(to.weights + i * kPagedTileKeys, to.first[i], to.end[i], rules, most[i]);
+      to.keep[i] = KeepOf(all.most[begin + i], most[i]);
+      all.most[begin + i] = most[i];
+      all.total[begin + i] = all.total[begin + i] * to.keep[i] + sum;
     }
   }
 

@@ -42,15 +42,14 @@ struct TileAhead {
   int64_t bytes = 0;
 };
 
-// query [dim][kRows] x keys [dim][16] per block -> scores [kRows][kPagedTileKeys], summed in order of dim.
-template <int kRows, bool kAhead, typename T>
+// query [dim][kRows] x keys [dim][16] per block -> scores [kRows][kPagedTileKeys] of at least the first `count` keys,
+// summed in order of dim.
+template <int kRows, int kVectors, bool kAhead, typename T>
 HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& keys, const TileAhead& ahead,
-                          int64_t dim, float* HWY_RESTRICT scores) {
+                          int64_t dim, int64_t count, float* HWY_RESTRICT scores) {
   const hn::ScalableTag<float> d;
-  constexpr int kVectors =
-      static_cast<int>(std::min<int64_t>(kTileVectorsFor<kRows>, cpu::kPagedTileKeys / kPagedLanes));
   constexpr int64_t kPerLine = 64 / (sizeof(T) * kKvBlockTokens);  // components per cache line
-  for (int64_t key = 0; key < cpu::kPagedTileKeys; key += kVectors * kPagedLanes) {
+  for (int64_t key = 0; key < count; key += kVectors * kPagedLanes) {
     const T* at[kVectors];
     hn::Vec<decltype(d)> acc[kRows][kVectors];
 #pragma GCC unroll 8
@@ -161,13 +160,22 @@ HWY_INLINE void MixValues(const float* HWY_RESTRICT weights, const TileBlocks<T>
     case 6: return call(6);    \
   }
 
+// Half a tile is a tile of half the vectors.
+template <int kRows, typename T>
+HWY_INLINE void ScoreRows(const float* query, const TileBlocks<T>& keys, const TileAhead& ahead, int64_t dim,
+                          int64_t count, float* scores) {
+  constexpr int64_t kAll = cpu::kPagedTileKeys / kPagedLanes;
+  constexpr int kVectors = static_cast<int>(std::min<int64_t>(kTileVectorsFor<kRows>, kAll));
+  constexpr int kHalf = kVectors == kAll ? kVectors / 2 : kVectors;
+  if (ahead.bytes) return ScoreKeys<kRows, kVectors, true>(query, keys, ahead, dim, cpu::kPagedTileKeys, scores);
+  if (count <= kHalf * kPagedLanes) return ScoreKeys<kRows, kHalf, false>(query, keys, ahead, dim, count, scores);
+  ScoreKeys<kRows, kVectors, false>(query, keys, ahead, dim, count, scores);
+}
+
 template <typename T>
 void ScorePanel(int64_t rows, const float* query, const TileBlocks<T>& keys, const TileAhead& ahead, int64_t dim,
-                float* scores) {
-#define WICK_CALL(n) ScoreKeys<n, true>(query, keys, ahead, dim, scores)
-  if (ahead.bytes) WICK_PANEL(rows, WICK_CALL)
-#undef WICK_CALL
-#define WICK_CALL(n) ScoreKeys<n, false>(query, keys, ahead, dim, scores)
+                int64_t count, float* scores) {
+#define WICK_CALL(n) ScoreRows<n>(query, keys, ahead, dim, count, scores)
   WICK_PANEL(rows, WICK_CALL)
 #undef WICK_CALL
 }
@@ -186,16 +194,21 @@ struct ScoreRules {
   const TileBlocks<float>*key_scale = nullptr, *value_scale = nullptr;
 };
 
-// Scores `first` to `end` of a tile become weights relative to the largest score so far (`most`) and are added to
-// `total`; the others stay or become anything. `distance` is the position of the tile's first key less the row's.
-// Returns what earlier sums must be multiplied by.
-HWY_INLINE float SoftmaxKeys(float* HWY_RESTRICT scores, int64_t first, int64_t end, const ScoreRules& rules,
-                             int64_t distance, float& most, float& total) {
+// Finishes scores `first` to `end` of a tile, hides those beside them in the same vectors, and returns the largest of
+// them and `most`. `distance` is the position of the tile's first key less the row's.
+HWY_INLINE float FinishScores(float* HWY_RESTRICT scores, int64_t first, int64_t end, const ScoreRules& rules,
+                              int64_t distance, float most) {
   const hn::ScalableTag<float> d;
-  constexpr float kHidden = -std::numeric_limits<float>::infinity();
-  const int64_t begin = first / kPagedLanes * kPagedLanes;
+  const auto hidden = hn::Set(d, -std::numeric_limits<float>::infinity());
   auto largest = hn::Set(d, most);
-  for (int64_t j = begin; j < end; j += kPagedLanes) {
+  if (first == 0 && end == cpu::kPagedTileKeys && !rules.key_scale && rules.soft_cap == 0 && rules.slope == 0) {
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < cpu::kPagedTileKeys; j += kPagedLanes) {
+      largest = hn::Max(hn::LoadU(d, scores + j), largest);
+    }
+    return LargestLane(d, largest);
+  }
+  for (int64_t j = first / kPagedLanes * kPagedLanes; j < end; j += kPagedLanes) {
     auto s = hn::LoadU(d, scores + j);
     if (rules.key_scale) s = hn::Mul(s, hn::LoadU(d, rules.key_scale->key(j)));
     if (rules.soft_cap != 0) {
@@ -204,25 +217,44 @@ HWY_INLINE float SoftmaxKeys(float* HWY_RESTRICT scores, int64_t first, int64_t 
     if (rules.slope != 0) {
       s = hn::MulAdd(hn::Set(d, rules.slope), hn::Iota(d, static_cast<float>(distance + j)), s);
     }
-    if (j + kPagedLanes > end) {
-      s = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(end - j)), s, hn::Set(d, kHidden));
-    }
-    if (j < first) s = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(first - j)), hn::Set(d, kHidden), s);
+    if (j + kPagedLanes > end) s = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(end - j)), s, hidden);
+    if (j < first) s = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(first - j)), hidden, s);
     hn::StoreU(s, d, scores + j);
     largest = hn::Max(s, largest);
   }
-  const float before = most;
-  most = LargestLane(d, largest);
-  const float base = most == kHidden ? 0.0f : most;  // -inf - -inf would be NaN
+  return LargestLane(d, largest);
+}
+
+// Finished scores become weights relative to the largest score so far, `most`, times their value's scale. Returns the
+// sum of the weights alone.
+HWY_INLINE float WeighScores(float* HWY_RESTRICT scores, int64_t first, int64_t end, const ScoreRules& rules,
+                             float most) {
+  const hn::ScalableTag<float> d;
+  // -inf - -inf would be NaN
+  const auto base = hn::Set(d, most == -std::numeric_limits<float>::infinity() ? 0.0f : most);
   auto sum = hn::Zero(d);
-  for (int64_t j = begin; j < end; j += kPagedLanes) {
-    const auto p = ExpNegative(d, hn::Sub(hn::LoadU(d, scores + j), hn::Set(d, base)));
+  if (first == 0 && end == cpu::kPagedTileKeys && !rules.value_scale) {
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < cpu::kPagedTileKeys; j += kPagedLanes) {
+      const auto p = ExpNegative(d, hn::Sub(hn::LoadU(d, scores + j), base));
+      sum = hn::Add(sum, p);
+      hn::StoreU(p, d, scores + j);
+    }
+    return hn::GetLane(hn::SumOfLanes(d, sum));
+  }
+  for (int64_t j = first / kPagedLanes * kPagedLanes; j < end; j += kPagedLanes) {
+    const auto p = ExpNegative(d, hn::Sub(hn::LoadU(d, scores + j), base));
     sum = hn::Add(sum, p);
     hn::StoreU(rules.value_scale ? hn::Mul(p, hn::LoadU(d, rules.value_scale->key(j))) : p, d, scores + j);
   }
-  const float keep = before == most ? 1.0f : hn::GetLane(ExpNegative(d, hn::Set(d, before - base)));
-  total = total * keep + hn::GetLane(hn::SumOfLanes(d, sum));
-  return keep;
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+// What sums relative to `before` must be multiplied by to be relative to `most`.
+HWY_INLINE float KeepOf(float before, float most) {
+  if (before == most) return 1.0f;
+  const hn::ScalableTag<float> d;
+  return hn::GetLane(ExpNegative(d, hn::Set(d, before - most)));
 }
 
 }  // namespace wick::HWY_NAMESPACE
