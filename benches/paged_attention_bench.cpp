@@ -2,6 +2,7 @@
 //   paged_decode/<who>/<dtype>/<context>/threads:T    one row; bytes_per_second counts the keys and values read:
 //                                                     compare with stream/read of bench_memory
 //   paged_prefill/<who>/<dtype>/<context>/threads:T   512 rows behind <context> others; compare flops with limits/fma
+//   paged_store/<who>/<dtype>/<rows>/threads:T        store_kv; bytes_per_second counts f32 read and the pool written
 // The peer `unpaged` is scaled_dot_product_attention on keys in one piece.
 #include <benchmark/benchmark.h>
 
@@ -104,6 +105,16 @@ void unpaged(benchmark::State& state, int threads, int64_t context, int64_t rows
   measure(state, threads, context, rows, dtype, call, ways);
 }
 
+void store(benchmark::State& state, int threads, int64_t rows, DType dtype) {
+  ThreadPool::instance().resize(threads);
+  const auto ways = calls(0, rows);
+  const KvBlocks& blocks = pool(dtype);
+  const Tensor key = random_input({rows, kKvHeads, kDim}, 3), value = random_input({rows, kKvHeads, kDim}, 4);
+  size_t i = 0;
+  for (auto _ : state) store_kv(key, value, ways[i++ % ways.size()], blocks);
+  state.SetBytesProcessed(state.iterations() * 2 * rows * kKvHeads * kDim * (4 + size_of(dtype)));
+}
+
 void add_all() {
   const auto add = [](const std::string& name, int threads, int64_t context, int64_t rows, DType dtype) {
     const auto which = [&](const char* who, auto body) {
@@ -119,6 +130,14 @@ void add_all() {
     for (const int64_t context : {15, 1023, 4095, 16383}) add("paged_decode", threads, context, 1, DType::kF16);
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8}) {
       add("paged_decode", threads, 4095, 1, dtype);
+    }
+    for (const int64_t rows : {1, 512}) {
+      for (const DType dtype : {DType::kF16, DType::kI8}) {
+        const std::string name = cat("paged_store/wick/", dtype, "/", rows, "/threads:", threads);
+        benchmark::RegisterBenchmark(name.c_str(), [=](auto& state) { store(state, threads, rows, dtype); })
+            ->UseRealTime()
+            ->Unit(benchmark::kMicrosecond);
+      }
     }
     for (const int64_t context : {0, 4096}) {
       for (const DType dtype : {DType::kF16, DType::kF32, DType::kI8})

@@ -98,8 +98,7 @@ struct PagedKernel {
   TileBlocks<T> find_values(int64_t h, int64_t key) const {
     return find(reinterpret_cast<const T*>(plan.value), plan.value_block, plan.value_head, h, key);
   }
-  // Keys (or values) of head h, as what to ask for; behind the last head that of another kind, behind the last tile
-  // none.
+  // What to ask for; nothing behind the last tile.
   TileAhead ahead_keys(int64_t h, int64_t key, int64_t end) const {
     return key < end ? ahead_of(find_keys(h, key), plan.dim) : TileAhead();
   }
