@@ -8,7 +8,7 @@
 #include "base/mapped_file.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "formats/checkpoint.h"
+#include "engine/text_files.h"
 #include "text/chat_template.h"
 
 namespace wick {
@@ -22,33 +22,12 @@ struct TemplateOptions {
   bool no_generation_prompt = false, json = false;
 };
 
-// The token whose id the file names, as a variable of the template.
-void add_special_token(ChatTemplate& chat, const Metadata& metadata, const std::string& name) {
-  const std::string key = cat("tokenizer.ggml.", name, "_id");
-  if (!metadata.find(key) || !metadata.find("tokenizer.ggml.tokens")) return;
-  const auto tokens = metadata.array("tokenizer.ggml.tokens").texts("tokenizer.ggml.tokens");
-  const int64_t id = metadata.integer(key);
-  if (id >= 0 && id < std::ssize(tokens)) chat.set_variable(name, tokens[static_cast<size_t>(id)]);
-}
-
-std::optional<ChatTemplate> template_of_gguf(const fs::path& path) {
-  const Metadata metadata = Checkpoint::open(path).metadata();
-  if (!metadata.find("tokenizer.chat_template")) return std::nullopt;
-  ChatTemplate chat = ChatTemplate::parse(metadata.text("tokenizer.chat_template"), path.string());
-  for (const char* name : {"bos_token", "eos_token", "unknown_token", "padding_token"}) {
-    add_special_token(chat, metadata, name);
-  }
-  return chat;
-}
-
 ChatTemplate find_template(const std::string& model) {
   const fs::path path = model;
   if (!fs::exists(path)) return ChatTemplate::built_in(model);
   std::optional<ChatTemplate> chat;
-  if (fs::is_directory(path)) {
-    chat = ChatTemplate::load(path);
-  } else if (path.extension() == ".gguf") {
-    chat = template_of_gguf(path);
+  if (fs::is_directory(path) || path.extension() == ".gguf") {
+    chat = load_chat_template(path);
   } else {
     const auto file = MappedFile::open(path);
     const auto bytes = file->bytes();

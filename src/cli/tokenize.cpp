@@ -9,9 +9,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/gguf_tokenizer.h"
 #include "cli/terminal.h"
-#include "formats/checkpoint.h"
+#include "engine/text_files.h"
 #include "text/code_points.h"
 #include "text/tokenizer.h"
 
@@ -27,12 +26,6 @@ struct TokenizeOptions {
   bool as_text = false;
   bool skip_special = false;
 };
-
-Tokenizer load_tokenizer(const std::filesystem::path& path) {
-  if (path.extension() != ".gguf") return Tokenizer::load(path);
-  const Checkpoint checkpoint = Checkpoint::open(path);
-  return Tokenizer::from_gguf(gguf_vocabulary_of(checkpoint.metadata(), path.string()));
-}
 
 std::string text_or_input(const std::string& text) {
   if (text != "-") return text;

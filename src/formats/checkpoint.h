@@ -37,8 +37,8 @@ class Checkpoint {
   enum class Kind : uint8_t { kSafetensors, kGguf };
 
   static Checkpoint open(const std::filesystem::path& path);
-  // The same for a single file that is open already, or in memory. There is no config and no folder.
-  static Checkpoint parse(std::shared_ptr<const MappedFile> file);
+  // The same for a single file that is open already, or in memory. There is no folder, and no config but the one given.
+  static Checkpoint parse(std::shared_ptr<const MappedFile> file, Json config = {});
 
   Checkpoint();  // holds nothing
 

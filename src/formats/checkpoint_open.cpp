@@ -115,8 +115,9 @@ void add_other_parts(CheckpointState& state) {
 
 }  // namespace
 
-Checkpoint Checkpoint::parse(std::shared_ptr<const MappedFile> file) {
+Checkpoint Checkpoint::parse(std::shared_ptr<const MappedFile> file, Json config) {
   auto state = std::make_shared<CheckpointState>();
+  state->config = std::move(config);
   switch (detect_kind(*file)) {
     case FileKind::kSafetensors: add_safetensors(*state, std::move(file)); break;
     case FileKind::kGguf: add_gguf(*state, std::move(file)); break;

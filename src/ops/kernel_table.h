@@ -4,6 +4,10 @@
 
 namespace wick {
 
+struct KvBlocks;  // these three: ops/paged_attention.h
+struct PagedRows;
+struct PagedAttentionOptions;
+
 enum class UnaryOp : uint8_t {
   kNeg,
   kAbs,
@@ -91,6 +95,15 @@ struct KernelTable {
   // A query that may see no key at all gets zeros.
   void (*attention)(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                     const AttentionParams& params, const Tensor& out) = nullptr;
+
+  // Both take what ops/paged_attention.h describes, checked: unit strides in the last dimension of all, blocks
+  // row-major within one head, ids in range. store_kv rounds to nearest even and leaves all other places of the blocks
+  // alone.
+  void (*store_kv)(const Tensor& key, const Tensor& value, const PagedRows& rows, const KvBlocks& blocks) = nullptr;
+  // Reads no key or value that no row sees. A row of out depends only on its query, its position and its sequence's
+  // keys and values, bit for bit.
+  void (*paged_attention)(const Tensor& query, const KvBlocks& blocks, const PagedRows& rows,
+                          const PagedAttentionOptions& options, const Tensor& out) = nullptr;
 
   // Over the last dimension; weight and bias are [dim] and may be undefined.
   void (*layer_norm)(const Tensor& x, const Tensor& weight, const Tensor& bias, float eps, const Tensor& out) = nullptr;

@@ -51,6 +51,7 @@
 #include "ops/neg.h"
 #include "ops/operators.h"
 #include "ops/pad.h"
+#include "ops/paged_attention.h"
 #include "ops/permute.h"
 #include "ops/pow.h"
 #include "ops/quantize.h"

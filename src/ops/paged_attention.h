@@ -33,6 +33,11 @@ struct PagedAttentionOptions {
   Tensor alibi_slopes;  // f32 [heads]: slope * (key position - query position) is added; undefined: none
 };
 
+// Both ops are for inference: no gradient is recorded. All tensors are on one device. Every number in `rows` is checked
+// first, in time that grows with the sequences and the blocks they use; on devices whose memory the host cannot read
+// (cuda) that would stop the device, so there only dtypes and shapes are checked. A head's part of a block lies in one
+// piece; blocks and heads may lie apart (a pool that holds several layers).
+
 // Writes the rows' keys and values (f32) to their places in `blocks`; i8 is rounded with scale max|x| / 127.
 void store_kv(const Tensor& key,    // [tokens, kv_heads, head_dim]
               const Tensor& value,  // [tokens, kv_heads, value_dim]
@@ -40,7 +45,8 @@ void store_kv(const Tensor& key,    // [tokens, kv_heads, head_dim]
 
 // Causal attention of every row over the keys of its own sequence up to its own position, which are in `blocks`
 // already. A row's result depends on its query, its position and its sequence's keys and values alone, bit for bit:
-// not on the other rows, on how the prompt was cut or on threads.
+// not on the other rows, on how the prompt was cut or on threads. Table entries of blocks that no row sees any more
+// (before the window) are not looked at.
 Tensor paged_attention(const Tensor& query,  // f32 [tokens, heads, head_dim]; heads is a multiple of kv_heads
                        const KvBlocks& blocks, const PagedRows& rows,
                        const PagedAttentionOptions& options);  // returns f32 [tokens, heads, value_dim]

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/utf8.h"
-#include "cli/gguf_tokenizer.h"
+#include "engine/gguf_tokenizer.h"
 #include "formats/checkpoint.h"
 
 #include "support/fixtures.h"

@@ -1,4 +1,5 @@
-// Vector loads and stores of every float storage type, computed in f32 (or f64 for double). Included once per target.
+// Vector loads of every float storage type and i8, stores of the floats, computed in f32 (or f64 for double). Included
+// once per target.
 #if defined(WICK_BACKENDS_CPU_LOAD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_BACKENDS_CPU_LOAD_INL_H
 #undef WICK_BACKENDS_CPU_LOAD_INL_H
@@ -43,6 +44,10 @@ HWY_INLINE hn::Vec<D> LoadAs(D d, const T* HWY_RESTRICT from) {
     for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = static_cast<float>(from[i]);
     return hn::Load(d, lanes);
 #endif
+  } else if constexpr (std::is_same_v<T, int8_t> && std::is_same_v<hn::TFromD<D>, float>) {
+    const hn::Rebind<int8_t, D> d8;
+    const hn::RebindToSigned<D> d32;
+    return hn::ConvertTo(d, hn::PromoteTo(d32, hn::LoadU(d8, from)));
   } else {
     return hn::LoadU(d, from);
   }

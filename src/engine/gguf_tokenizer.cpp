@@ -1,4 +1,4 @@
-#include "cli/gguf_tokenizer.h"
+#include "engine/gguf_tokenizer.h"
 
 #include "base/text.h"
 

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "ops/paged_attention.h"
+
+namespace wick::cpu {
+
+// Softmax is kept up to date over tiles of keys that begin at multiples of kTileKeys, starting anew at multiples of
+// kSplitKeys; the splits are then joined in order. Both are counted from position 0, so that a row's sums do not depend
+// on what else is computed, nor on whether its splits are computed at once.
+inline constexpr int64_t kPagedTileKeys = 64, kPagedSplitKeys = 1024;
+inline constexpr int64_t kPagedTileBlocks = kPagedTileKeys / kKvBlockTokens;
+// Rows that share one conversion of a tile of keys.
+inline constexpr int64_t kPagedMostRows = 192;
+
+// One call as the kernels see it; strides in elements.
+struct PagedPlan {
+  const float* query;
+  int64_t query_token, query_head;
+  float* out;  // [tokens, heads, value_dim]
+  const std::byte *key, *value;
+  int64_t key_block, key_head, value_block, value_head;
+  const float *key_scale = nullptr, *value_scale = nullptr;  // i8
+  int64_t key_scale_block = 0, key_scale_head = 0, value_scale_block = 0, value_scale_head = 0;
+  DType dtype;
+  int64_t heads, kv_heads, group, dim, value_dim;
+  const int32_t *row_starts, *positions, *table;
+  int64_t table_stride;
+  float scale, soft_cap;
+  int64_t window;
+  const float *sinks, *slopes;  // may be null
+
+  PagedPlan(const Tensor& query, const KvBlocks& blocks, const PagedRows& rows, const PagedAttentionOptions& options,
+            const Tensor& out);
+
+  // Sums of a row are kept in whole vectors of any target.
+  int64_t sum_stride() const { return (value_dim + 15) / 16 * 16; }
+  int64_t first_seen(int64_t position) const { return window > 0 ? std::max<int64_t>(0, position - window + 1) : 0; }
+};
+
+// Rows of one sequence that are computed together, for each key head alike. Queries of the heads that share a key head
+// form one list, head varying fastest: row r is query r / group of head kv_head * group + r % group.
+struct PagedItem {
+  int64_t sequence, first_row, row_count;
+
+  int64_t position(const PagedPlan& plan, int64_t row) const {
+    return plan.positions[sequence] + (first_row + row) / plan.group;
+  }
+  int64_t first_key(const PagedPlan& plan) const { return plan.first_seen(position(plan, 0)); }
+  int64_t end_key(const PagedPlan& plan) const { return position(plan, row_count - 1) + 1; }
+  int64_t first_split(const PagedPlan& plan) const { return first_key(plan) / kPagedSplitKeys; }
+  int64_t end_split(const PagedPlan& plan) const { return (end_key(plan) + kPagedSplitKeys - 1) / kPagedSplitKeys; }
+};
+
+// What one split leaves behind per row: sums of weighted values, the largest score, the sum of weights.
+struct PagedSums {
+  float *sums, *most, *total;
+
+  PagedSums(const PagedPlan& plan, int64_t rows, float* memory)
+      : sums(memory), most(sums + rows * plan.sum_stride()), total(most + (rows + 15) / 16 * 16) {}
+  static int64_t size(const PagedPlan& plan, int64_t rows) {
+    return rows * plan.sum_stride() + 2 * ((rows + 15) / 16 * 16);
+  }
+};
+
+// All splits of an item and key head, in order, to the output.
+void paged_rows(const PagedPlan& plan, const PagedItem& item, int64_t kv_head);
+// The same in two steps: each split by itself into PagedSums, then all of them (one behind the other) to the output.
+void paged_split(const PagedPlan& plan, const PagedItem& item, int64_t kv_head, int64_t split, float* sums);
+void paged_join(const PagedPlan& plan, const PagedItem& item, int64_t kv_head, float* sums);
+
+}  // namespace wick::cpu

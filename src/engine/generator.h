@@ -1,0 +1,107 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "engine/block_pool.h"
+#include "engine/drafter.h"
+#include "engine/sampler.h"
+#include "engine/text_model.h"
+#include "engine/text_stream.h"
+#include "hooks/sequence_hooks.h"
+#include "nn/kv_cache.h"
+#include "tensor/arena.h"
+#include "text/grammar/grammar.h"
+
+namespace wick {
+
+enum class StopReason : uint8_t { kEndOfText, kStopString, kLength, kCancelled, kContextFull };
+std::string_view to_string(StopReason reason);  // "end of text", ...
+
+struct GenerateParams {
+  SamplingParams sampling;
+  int64_t max_new_tokens = -1;     // -1: until the text ends or the context is full; 0: read the prompt only
+  std::vector<std::string> stop;   // texts that end the answer; they are not part of it
+  bool ignore_end = false;         // go on after tokens that end a text
+  std::optional<Grammar> grammar;  // what the answer may look like
+  HookSpec hooks;
+  HookCache* capture = nullptr;  // where captured values go; may be null
+  Drafter* drafter = nullptr;    // guesses tokens ahead; the answer stays the same
+  int64_t draft_tokens = 8;      // at most, at a time
+};
+
+struct GenerateResult {
+  std::vector<int32_t> tokens;
+  std::string text;
+  StopReason reason = StopReason::kLength;
+  std::string stop;  // the stop string found
+  int64_t prompt_tokens = 0, reused_tokens = 0;
+  int64_t drafted = 0, accepted = 0;  // tokens guessed ahead, and those that came true
+  double prefill_seconds = 0, decode_seconds = 0;
+
+  double prefill_rate() const;  // tokens per second; 0 when nothing was done
+  double decode_rate() const;
+};
+
+struct GenerateEvent {
+  enum class Kind : uint8_t { kPrefill, kToken, kDone };
+  Kind kind;
+  int64_t done = 0, total = 0;             // kPrefill: tokens of the prompt
+  const TokenChoice* token = nullptr;      // kToken
+  std::string_view text;                   // kToken and kDone: what can be shown now
+  const GenerateResult* result = nullptr;  // kDone
+};
+// Answers false to stop.
+using GenerateCallback = FunctionRef<bool(const GenerateEvent&)>;
+
+// How much a generator may hold.
+struct GeneratorOptions {
+  int64_t context = 0;           // tokens; 0: the model's context, at most kDefaultContext
+  DType kv_dtype = DType::kF16;  // f32, f16, bf16 or i8
+  int64_t prefill_chunk = 512;   // tokens of a prompt per pass; the answer does not depend on it
+};
+inline constexpr int64_t kDefaultContext = 32768;
+
+// Continues one text at a time. What two prompts in a row begin with in common is not computed again. One thread at a
+// time.
+class Generator {
+ public:
+  explicit Generator(std::shared_ptr<const TextModel> model, const GeneratorOptions& options = {});
+
+  const TextModel& model() const { return *model_; }
+  int64_t context() const { return context_; }
+
+  // Throws Error(kInvalidArgument) for an empty prompt, one longer than the context (with both numbers), tokens outside
+  // the vocabulary and parameters out of range. After an error or a cancel the generator can be used again.
+  GenerateResult generate(std::span<const int32_t> prompt, const GenerateParams& params, GenerateCallback callback);
+  GenerateResult generate(std::span<const int32_t> prompt, const GenerateParams& params = {});
+
+  // Logits of every token of a text [tokens, vocabulary], chunk by chunk: for perplexity.
+  void score(std::span<const int32_t> tokens, FunctionRef<void(int64_t first, const Tensor& logits)> each);
+
+  void forget();  // the text so far
+
+ private:
+  class Run;
+  friend class Run;
+  void keep_prefix(std::span<const int32_t> prompt, bool everything_again);
+  // Runs tokens behind those in the cache; logits of the last `logit_rows` of them.
+  Tensor forward(std::span<const int32_t> tokens, int64_t logit_rows, const SequenceHooks* hooks);
+
+  std::shared_ptr<const TextModel> model_;
+  int64_t context_;
+  int64_t prefill_chunk_;
+  KvCache cache_;
+  BlockPool pool_;
+  Arena arena_;
+  ForwardBatch batch_;
+  std::vector<int32_t> tokens_;  // in the cache
+  std::vector<int32_t> blocks_;
+  RecurrentState state_;
+};
+
+}  // namespace wick

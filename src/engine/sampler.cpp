@@ -1,0 +1,176 @@
+#include "engine/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/philox.h"
+#include "base/text.h"
+#include "engine/sampling/candidates.h"
+#include "engine/sampling/mirostat.h"
+#include "engine/sampling/truncation.h"
+#include "engine/sampling/weights.h"
+
+namespace wick {
+namespace {
+
+using sampling::kForbidden;
+
+struct WorkingMemory {
+  std::vector<float> adjusted, peaks;
+  sampling::WeightMemory weights;
+  sampling::Candidates candidates;
+  sampling::Truncation truncation;
+  sampling::Mirostat mirostat;
+  sampling::DryMemory dry;
+};
+
+WorkingMemory& memory() {
+  thread_local WorkingMemory memory;
+  return memory;
+}
+
+// Of [0, 1), from 53 bits.
+double uniform(uint32_t high, uint32_t low) {
+  return static_cast<double>((uint64_t{high} << 32 | low) >> 11) * 0x1p-53;
+}
+
+void forbid_others(std::span<const uint32_t> allowed, std::span<float> logits) {
+  for (size_t begin = 0; begin < logits.size(); begin += 32) {
+    const uint32_t bits = begin / 32 < allowed.size() ? allowed[begin / 32] : 0;
+    if (bits == ~uint32_t{0}) continue;
+    const size_t count = std::min<size_t>(32, logits.size() - begin);
+    for (size_t i = 0; i < count; ++i) logits[begin + i] = bits >> i & 1 ? logits[begin + i] : kForbidden;
+  }
+}
+
+void check_logits(std::span<const float> logits, int64_t vocabulary) {
+  if (static_cast<int64_t>(logits.size()) != vocabulary) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("sampler: ", logits.size(), " logits for a vocabulary of ", vocabulary));
+  }
+  const size_t bad = sampling::find_unusable(logits);
+  if (bad < logits.size()) {
+    throw Error(ErrorCode::kInvalidArgument, cat("sampler: the logit of token ", bad, " is ",
+                                                 std::isnan(logits[bad]) ? "not a number (NaN)" : "+inf"));
+  }
+}
+
+}  // namespace
+
+Sampler::Sampler(SamplingParams params, int64_t vocabulary, TokenText text)
+    : params_((check_sampling_params(params, vocabulary), std::move(params))),
+      vocabulary_(vocabulary),
+      penalties_(params_, vocabulary),
+      dry_(params_, vocabulary, text) {
+  if (dry_.is_needed() && !params_.dry_breakers.empty() && !text) {
+    throw Error(ErrorCode::kInvalidArgument, "sampler: dry_breakers need the text of tokens");
+  }
+  start({});
+}
+
+void Sampler::start(std::span<const int32_t> prompt) {
+  history_.assign(prompt.begin(), prompt.end());
+  prompt_size_ = prompt.size();
+  penalties_.start(history_);
+  dry_.start(history_);
+  if (params_.mirostat) mu_.assign(1, sampling::first_mu(params_.mirostat_tau));
+  last_choice_ = -1;
+}
+
+void Sampler::accept(int32_t token) {
+  if (token < 0 || token >= vocabulary_) {
+    throw Error(ErrorCode::kInvalidArgument, cat("sampler: there is no token ", token));
+  }
+  history_.push_back(token);
+  penalties_.push(history_);
+  dry_.push(history_);
+  if (params_.mirostat) {
+    const float mu = mu_.back();
+    mu_.push_back(
+        token != last_choice_ ? mu : sampling::next_mu(mu, params_.mirostat_tau, params_.mirostat_eta, last_surprise_));
+  }
+  last_choice_ = -1;
+}
+
+void Sampler::rollback(int64_t count) {
+  if (count < 0 || count > accepted()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("sampler: ", count, " tokens cannot be taken back of ", accepted(), " accepted"));
+  }
+  for (; count > 0; --count) {
+    penalties_.pop(history_);
+    dry_.pop();
+    if (params_.mirostat) mu_.pop_back();
+    history_.pop_back();
+  }
+  last_choice_ = -1;
+}
+
+TokenChoice Sampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed) {
+  check_logits(logits, vocabulary_);
+  TokenChoice choice;
+  choice.token = draw(adjust(logits, allowed));
+  if (params_.logprobs) report(logits, choice);
+  return choice;
+}
+
+std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<const uint32_t> allowed) const {
+  if (params_.logit_bias.empty() && !penalties_.is_needed() && !dry_.is_needed() && allowed.empty()) return logits;
+  const std::span<float> adjusted = sampling::at_least(memory().adjusted, logits.size());
+  std::copy(logits.begin(), logits.end(), adjusted.begin());
+  for (const auto& [token, bias] : params_.logit_bias) adjusted[static_cast<size_t>(token)] += bias;
+  if (penalties_.is_needed()) penalties_.apply(adjusted);
+  if (dry_.is_needed()) dry_.apply(history_, adjusted, memory().dry);
+  if (!allowed.empty()) forbid_others(allowed, adjusted);
+  return adjusted;
+}
+
+int32_t Sampler::draw(std::span<const float> adjusted) {
+  WorkingMemory& work = memory();
+  const sampling::PeakedLogits logits = sampling::find_peaks(adjusted, work.peaks);
+  if (logits.most == kForbidden) throw Error(ErrorCode::kInvalidArgument, "sampler: no token is allowed");
+  if (logits.most > std::numeric_limits<float>::max()) {
+    throw Error(ErrorCode::kInvalidArgument, "sampler: bias and penalties make a logit too large");
+  }
+  if (params_.temperature <= 0) return logits.first_peak();
+
+  const auto random = philox_block(params_.seed, static_cast<uint64_t>(accepted()));
+  const double draw_uniform = uniform(random[0], random[1]), xtc_uniform = uniform(random[2], random[3]);
+  if (params_.mirostat) {
+    const auto found = work.mirostat.draw(logits, params_.temperature, mu_.back(), draw_uniform, work.candidates);
+    last_surprise_ = found.surprise;
+    return last_choice_ = found.token;
+  }
+  if (!sampling::Truncation::is_needed(params_)) {
+    const auto weights = sampling::make_weights(adjusted, logits.most, params_.temperature, work.weights);
+    return static_cast<int32_t>(weights.draw(draw_uniform));
+  }
+  work.truncation.apply(params_, logits, xtc_uniform, work.candidates);
+  const auto weights =
+      sampling::make_weights(work.candidates.logits(), work.candidates.most(), params_.temperature, work.weights);
+  return work.candidates.tokens()[weights.draw(draw_uniform)];
+}
+
+void Sampler::report(std::span<const float> logits, TokenChoice& choice) const {
+  WorkingMemory& work = memory();
+  const sampling::PeakedLogits peaked = sampling::find_peaks(logits, work.peaks);
+  const double log_total = std::log(sampling::make_weights(logits, peaked.most, 1, work.weights).total);
+  const auto logprob = [&](float logit) {
+    return static_cast<float>(static_cast<double>(logit) - static_cast<double>(peaked.most) - log_total);
+  };
+  choice.logprob = logprob(logits[static_cast<size_t>(choice.token)]);
+  const auto count = static_cast<size_t>(std::min(*params_.logprobs, vocabulary_));
+  if (count == 0) return;
+  work.candidates.collect_top(peaked, count);
+  choice.top.reserve(work.candidates.size());
+  for (size_t i = 0; i < work.candidates.size(); ++i) {
+    choice.top.emplace_back(work.candidates.tokens()[i], work.candidates.logits()[i]);
+  }
+  std::sort(choice.top.begin(), choice.top.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  for (auto& [token, value] : choice.top) value = logprob(value);
+}
+
+}  // namespace wick

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/sampling/dry.h"
+#include "engine/sampling/penalties.h"
+#include "engine/sampling_params.h"
+
+namespace wick {
+
+struct TokenChoice {
+  int32_t token = 0;
+  // Natural logarithms of the model's own probabilities: those of the logits as they came, before any bias, penalty,
+  // mask or temperature. Set when SamplingParams::logprobs is; `top` has the most likely first, then lower ids.
+  float logprob = 0;
+  std::vector<std::pair<int32_t, float>> top;
+};
+
+// Chooses the tokens of one sequence. The answer depends on the logits, the parameters and the history alone: the draw
+// for token i of the answer is number i of the seed (src/base/philox.h), whatever was sampled before or besides.
+//
+//   sampler.start(prompt);
+//   const TokenChoice choice = sampler.sample(logits, mask);   // as often as liked: the same choice
+//   sampler.accept(choice.token);
+//
+// To look ahead, accept tokens and rollback() afterwards, or copy: a copy holds the history and nothing large.
+// One thread at a time may use an object. Working memory belongs to the thread: a steady loop allocates nothing but
+// room for the history and what TokenChoice::top holds.
+class Sampler {
+ public:
+  using TokenText = std::function<std::string(int32_t)>;
+
+  // `vocabulary`: the count of logits. `text`: the bytes that a token stands for; only DRY's breakers ask for them.
+  // Throws Error(kInvalidArgument) as check_sampling_params() does, or when DRY has breakers and no `text`.
+  Sampler(SamplingParams params, int64_t vocabulary, TokenText text = {});
+
+  // Begins an answer to the prompt, forgetting any other. Tokens outside the vocabulary (placeholders) may be among it.
+  void start(std::span<const int32_t> prompt);
+
+  // The next token. `allowed` has bit i of word i/32 set for each token that may come, as GrammarState::mask() writes
+  // it; tokens beyond its end are forbidden, and an empty one allows all. A logit of -inf forbids a token too.
+  // Throws Error(kInvalidArgument) when the count of logits is wrong, one is NaN or +inf, or no token is allowed.
+  TokenChoice sample(std::span<const float> logits,  // [vocabulary]
+                     std::span<const uint32_t> allowed = {});
+
+  // Puts a token behind the history: the one that sample() chose or any other. Mirostat learns from those that the
+  // sample() just before had chosen, and from no others. Throws Error(kInvalidArgument) when there is no such token.
+  void accept(int32_t token);
+  // Takes back the last `count` accepted tokens. Throws Error(kInvalidArgument) when there are fewer.
+  void rollback(int64_t count);
+
+  int64_t accepted() const { return static_cast<int64_t>(history_.size() - prompt_size_); }
+  const SamplingParams& params() const { return params_; }
+
+ private:
+  int32_t draw(std::span<const float> adjusted);
+  std::span<const float> adjust(std::span<const float> logits, std::span<const uint32_t> allowed) const;
+  void report(std::span<const float> logits, TokenChoice& choice) const;
+
+  SamplingParams params_;
+  int64_t vocabulary_;
+  sampling::Penalties penalties_;
+  sampling::Dry dry_;
+  std::vector<int32_t> history_;
+  size_t prompt_size_ = 0;
+  std::vector<float> mu_;  // Mirostat's, at the prompt's end and after each token
+  int32_t last_choice_ = -1;
+  float last_surprise_ = 0;
+};
+
+}  // namespace wick

@@ -1,0 +1,152 @@
+#include "engine/text_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/thread_pool.h"
+#include "engine/ember.h"
+#include "engine/gguf_tokenizer.h"
+#include "engine/text_files.h"
+#include "formats/gguf_config.h"
+#include "models/load_model.h"
+
+namespace wick {
+namespace fs = std::filesystem;
+namespace {
+
+// Tokens that end a turn in one family or another, for files that do not say what ends a text.
+constexpr std::string_view kTurnEnds[] = {"<|im_end|>",    "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>",
+                                          "<|endoftext|>", "<|return|>", "<|call|>",   "</s>",          "<EOT>"};
+
+void add_ids(std::vector<int32_t>& ids, const Json& json, std::string_view name) {
+  const Json* member = json.is_object() ? json.find(name) : nullptr;
+  if (!member || member->is_null()) return;
+  if (member->is_array()) {
+    for (const int32_t id : member->to<std::vector<int32_t>>()) ids.push_back(id);
+  } else {
+    ids.push_back(member->to<int32_t>());
+  }
+}
+
+Json load_if_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) ? Json::load(path) : Json();
+}
+
+}  // namespace
+
+// What a model is made of, wherever it lies.
+struct TextModel::Files {
+  std::string name;
+  Checkpoint checkpoint;
+  std::function<Tokenizer()> tokenizer;
+  std::function<std::optional<ChatTemplate>()> chat;
+  Json generation;  // generation_config.json; null when there is none
+};
+
+std::shared_ptr<const TextModel> TextModel::load(const fs::path& path, const LoadOptions& options) {
+  Files files;
+  files.checkpoint = Checkpoint::open(path);
+  const Checkpoint& checkpoint = files.checkpoint;
+  const bool gguf = checkpoint.kind() == Checkpoint::Kind::kGguf;
+  const fs::path folder = checkpoint.folder();
+  const fs::path named = fs::weakly_canonical(path);
+  files.name = fs::is_directory(path) ? named.filename().string() : named.stem().string();
+  if (gguf) {
+    files.tokenizer = [checkpoint] {
+      return Tokenizer::from_gguf(
+          gguf_vocabulary_of(checkpoint.metadata(), checkpoint.files().front()->path().string()));
+    };
+    files.chat = [checkpoint] { return chat_template_of(checkpoint); };
+  } else {
+    files.tokenizer = [folder] { return Tokenizer::load(folder); };
+    files.chat = [folder] { return ChatTemplate::load(folder); };
+    files.generation = load_if_there(folder / "generation_config.json");
+  }
+  return assemble(std::move(files), options);
+}
+
+std::shared_ptr<const TextModel> TextModel::ember(const LoadOptions& options) {
+  const EmberFiles ember = ember_files();
+  Files files;
+  files.name = "Ember";
+  files.checkpoint = Checkpoint::parse(
+      MappedFile::in_memory("ember/model.safetensors", std::as_bytes(std::span(ember.model)), nullptr),
+      Json::parse(ember.config, "ember/config.json"));
+  files.tokenizer = [=] { return Tokenizer::from_json(ember.tokenizer, "ember/tokenizer.json"); };
+  files.chat = [=] {
+    return ChatTemplate::from_config(Json::parse(ember.tokenizer_config, "ember/tokenizer_config.json"));
+  };
+  files.generation = Json::parse(ember.generation_config, "ember/generation_config.json");
+  return assemble(std::move(files), options);
+}
+
+std::shared_ptr<const TextModel> TextModel::assemble(Files files, const LoadOptions& options) {
+  auto model = std::make_shared<TextModel>();
+  model->name_ = files.name;
+  // A large vocabulary takes longer to read than the model's tensors: both are read at once.
+  std::future<Tokenizer> tokenizer =
+      std::async(kHasThreads ? std::launch::async : std::launch::deferred, files.tokenizer);
+  const WeightSource source(files.checkpoint);
+  model->model_ = load_model(source, options);
+  if (options.chat_template.empty()) {
+    model->chat_ = files.chat();
+  } else {
+    model->chat_ = ChatTemplate::built_in(options.chat_template);
+  }
+  model->tokenizer_ = tokenizer.get();
+  const int64_t rows = model->model_->facts().vocabulary;
+  if (model->tokenizer_->vocab_size() > rows) {
+    throw Error(ErrorCode::kBadFile, cat(files.name, ": the tokenizer has ", model->tokenizer_->vocab_size(),
+                                         " tokens, the model's vocabulary ", rows));
+  }
+  model->read_ends(text_config(source.config()), files.generation, files.generation.is_null());
+  model->read_recommended(files.generation);
+  return model;
+}
+
+void TextModel::read_ends(const Json& config, const Json& generation, bool guess) {
+  add_ids(end_tokens_, generation, "eos_token_id");
+  if (end_tokens_.empty()) add_ids(end_tokens_, config, "eos_token_id");
+  if (const auto eos = tokenizer_->special_ids().eos) end_tokens_.push_back(*eos);
+  for (const std::string_view piece : kTurnEnds) {
+    const auto id = guess ? tokenizer_->id_of(piece) : std::nullopt;
+    if (id && tokenizer_->is_special(*id)) end_tokens_.push_back(*id);
+  }
+  std::sort(end_tokens_.begin(), end_tokens_.end());
+  end_tokens_.erase(std::unique(end_tokens_.begin(), end_tokens_.end()), end_tokens_.end());
+}
+
+void TextModel::read_recommended(const Json& generation) {
+  if (!generation.is_object()) return;
+  SamplingParams params;
+  params.temperature = generation.get("do_sample", true) ? generation.get("temperature", 1.f) : 0.f;
+  params.top_k = generation.get<int64_t>("top_k", 0);
+  params.top_p = generation.get("top_p", 1.f);
+  params.min_p = generation.get("min_p", 0.f);
+  params.repetition_penalty = generation.get("repetition_penalty", 1.f);
+  check_sampling_params(params, model_->facts().vocabulary);
+  recommended_ = params;
+}
+
+bool TextModel::is_end(int32_t token) const {
+  return std::binary_search(end_tokens_.begin(), end_tokens_.end(), token);
+}
+
+std::shared_ptr<const TokenVocabulary> TextModel::grammar_vocabulary() const {
+  const std::lock_guard lock(mutex_);
+  if (grammar_vocabulary_) return grammar_vocabulary_;
+  std::vector<std::string> bytes;
+  std::vector<int> special;
+  for (int id = 0; id < tokenizer_->vocab_size(); ++id) {
+    bytes.push_back(tokenizer_->bytes(id));
+    if (tokenizer_->is_special(id) && !is_end(id)) special.push_back(id);
+  }
+  grammar_vocabulary_ = std::make_shared<TokenVocabulary>(std::move(bytes), special, end_tokens_);
+  return grammar_vocabulary_;
+}
+
+}  // namespace wick

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/sampling_params.h"
+#include "models/language_model.h"
+#include "models/model_options.h"
+#include "text/chat_template.h"
+#include "text/grammar/token_vocabulary.h"
+#include "text/tokenizer.h"
+
+namespace wick {
+
+struct LoadOptions : ModelOptions {
+  std::string chat_template;  // a built-in template's name instead of the model's own
+};
+
+// A language model with everything that belongs to talking to it: tokenizer, chat template, ends of text and the
+// sampling its makers recommend. Immutable and thread-safe.
+class TextModel {
+ public:
+  // A Hugging Face folder, a .gguf file or a .safetensors file in its folder. Throws Error naming the file and the
+  // field at fault; nothing is left behind.
+  static std::shared_ptr<const TextModel> load(const std::filesystem::path& path, const LoadOptions& options = {});
+  // Ember, the small model inside this program.
+  static std::shared_ptr<const TextModel> ember(const LoadOptions& options = {});
+
+  const std::string& name() const { return name_; }
+  const LanguageModel& model() const { return *model_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const ChatTemplate* chat_template() const { return chat_ ? &*chat_ : nullptr; }  // null: there is none
+  const std::vector<int32_t>& end_tokens() const { return end_tokens_; }
+  bool is_end(int32_t token) const;
+  const SamplingParams& recommended() const { return recommended_; }
+
+  // The vocabulary as grammars see it; made when first asked for.
+  std::shared_ptr<const TokenVocabulary> grammar_vocabulary() const;
+
+ private:
+  struct Files;
+  static std::shared_ptr<const TextModel> assemble(Files files, const LoadOptions& options);
+  void read_ends(const Json& config, const Json& generation, bool gguf);
+  void read_recommended(const Json& generation);
+
+  std::string name_;
+  std::unique_ptr<LanguageModel> model_;
+  std::optional<Tokenizer> tokenizer_;
+  std::optional<ChatTemplate> chat_;
+  std::vector<int32_t> end_tokens_;
+  SamplingParams recommended_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const TokenVocabulary> grammar_vocabulary_;
+};
+
+}  // namespace wick

@@ -1,0 +1,178 @@
+#include "ops/paged_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ops/check.h"
+
+namespace wick {
+
+namespace {
+
+void check_dtype(const char* op, const char* what, const Tensor& x, DType dtype) {
+  if (x.dtype() != dtype) throw Error(ErrorCode::kDType, cat(op, ": ", what, " is ", x.dtype(), ", expected ", dtype));
+}
+
+void check_shape(const char* op, const char* what, const Tensor& x, const Shape& shape) {
+  if (x.shape() != shape) {
+    throw Error(ErrorCode::kShape, cat(op, ": ", what, " has shape ", x.shape(), ", expected ", shape));
+  }
+}
+
+// A head's part of a block is in one piece.
+void check_whole(const char* op, const char* what, const Tensor& x) {
+  int64_t step = 1;
+  for (int d = x.rank() - 1; d >= 2; --d) {
+    if (x.dim(d) > 1 && x.strides()[d] != step) {
+      throw Error(ErrorCode::kInvalidArgument, cat(op, ": ", what, " ", x.shape(), " is not row-major within a head"));
+    }
+    step *= x.dim(d);
+  }
+}
+
+Tensor with_unit_stride(const Tensor& x) {
+  const int last = x.rank() - 1;
+  return x.dim(last) <= 1 || x.strides()[last] == 1 ? x.detach() : x.detach().contiguous();
+}
+
+void check_blocks(const char* op, const KvBlocks& blocks) {
+  const auto& [key, value, key_scale, value_scale] = blocks;
+  check_rank(op, "the key pool", key, 4);
+  check_rank(op, "the value pool", value, 4);
+  const DType dtype = key.dtype();
+  if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16 && dtype != DType::kI8) {
+    throw Error(ErrorCode::kDType, cat(op, ": the key pool is ", dtype, ", expected f32, f16, bf16 or i8"));
+  }
+  check_dtype(op, "the value pool", value, dtype);
+  const Shape places{key.dim(0), key.dim(1), kKvBlockTokens};
+  if (key.dim(1) == 0 || key.dim(2) == 0 || key.dim(3) != kKvBlockTokens) {
+    throw Error(ErrorCode::kShape, cat(op, ": the key pool has shape ", key.shape(),
+                                       ", expected [blocks, kv_heads, head_dim, ", kKvBlockTokens, "]"));
+  }
+  check_shape(op, "the value pool", value, {key.dim(0), key.dim(1), kKvBlockTokens, value.dim(3)});
+  check_whole(op, "the key pool", key);
+  check_whole(op, "the value pool", value);
+  for (const auto& [what, scale] : {std::pair{"key_scale", &key_scale}, std::pair{"value_scale", &value_scale}}) {
+    if (scale->defined() != (dtype == DType::kI8)) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat(op, ": ", what, " is ", scale->defined() ? "given" : "missing", " for a pool of ", dtype));
+    }
+    if (!scale->defined()) continue;
+    check_dtype(op, what, *scale, DType::kF32);
+    check_shape(op, what, *scale, places);
+    check_whole(op, what, *scale);
+  }
+}
+
+// The table entries from `first` on that sequence s needs for positions before `end`.
+void check_table(const char* op, const int32_t* table, int64_t entries, int64_t s, int64_t first, int64_t end,
+                 int64_t pool) {
+  if (end > entries * kKvBlockTokens) {
+    throw Error(ErrorCode::kInvalidArgument, cat(op, ": sequence ", s, " reaches position ", end - 1,
+                                                 ", but its table has room for ", entries * kKvBlockTokens));
+  }
+  for (int64_t b = first / kKvBlockTokens; b * kKvBlockTokens < end; ++b) {
+    if (table[b] < 0 || table[b] >= pool) {
+      throw Error(ErrorCode::kInvalidArgument, cat(op, ": entry ", b, " of the table of sequence ", s, " is block ",
+                                                   table[b], ", but the pool has ", pool, " blocks"));
+    }
+  }
+}
+
+// `whole` says that blocks before the first row are read too, as far as the window reaches.
+void check_numbers(const char* op, const PagedRows& rows, int64_t tokens, int64_t pool, bool whole, int64_t window) {
+  const auto* starts = rows.row_starts.data<int32_t>();
+  const auto* positions = rows.positions.data<int32_t>();
+  const auto* table = rows.block_table.data<int32_t>();
+  const int64_t sequences = rows.positions.dim(0), entries = rows.block_table.dim(1);
+  if (starts[0] != 0 || starts[sequences] != tokens) {
+    throw Error(ErrorCode::kInvalidArgument, cat(op, ": row_starts goes from ", starts[0], " to ", starts[sequences],
+                                                 ", expected 0 to ", tokens, ", the number of rows"));
+  }
+  for (int64_t s = 0; s < sequences; ++s) {
+    const int64_t count = int64_t{starts[s + 1]} - starts[s], position = positions[s];
+    if (count < 0) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat(op, ": row_starts falls from ", starts[s], " to ", starts[s + 1], " at sequence ", s));
+    }
+    if (position < 0) {
+      throw Error(ErrorCode::kInvalidArgument, cat(op, ": sequence ", s, " starts at position ", position));
+    }
+    if (count == 0) continue;
+    const int64_t seen_from = window > 0 ? std::max<int64_t>(0, position - window + 1) : 0;
+    check_table(op, table + s * rows.block_table.strides()[0], entries, s, whole ? seen_from : position,
+                position + count, pool);
+  }
+}
+
+PagedRows checked_rows(const char* op, const PagedRows& rows, int64_t tokens, int64_t pool, bool whole,
+                       int64_t window) {
+  check_rank(op, "positions", rows.positions, 1);
+  check_rank(op, "row_starts", rows.row_starts, 1);
+  check_rank(op, "block_table", rows.block_table, 2);
+  check_dtype(op, "positions", rows.positions, DType::kI32);
+  check_dtype(op, "row_starts", rows.row_starts, DType::kI32);
+  check_dtype(op, "block_table", rows.block_table, DType::kI32);
+  const int64_t sequences = rows.positions.dim(0);
+  check_shape(op, "row_starts", rows.row_starts, {sequences + 1});
+  check_shape(op, "block_table", rows.block_table, {sequences, rows.block_table.dim(1)});
+  PagedRows result{with_unit_stride(rows.row_starts), with_unit_stride(rows.positions),
+                   with_unit_stride(rows.block_table)};
+  if (rows.positions.device().is_host()) check_numbers(op, result, tokens, pool, whole, window);
+  return result;
+}
+
+}  // namespace
+
+void store_kv(const Tensor& key, const Tensor& value, const PagedRows& rows, const KvBlocks& blocks) {
+  constexpr const char* kName = "store_kv";
+  check_rank(kName, "key", key, 3);
+  check_rank(kName, "value", value, 3);
+  check_dtype(kName, "key", key, DType::kF32);
+  check_dtype(kName, "value", value, DType::kF32);
+  check_blocks(kName, blocks);
+  check_same_device(kName, {&key, &value, &blocks.key, &blocks.value, &blocks.key_scale, &blocks.value_scale,
+                            &rows.row_starts, &rows.positions, &rows.block_table});
+  const int64_t tokens = key.dim(0), kv_heads = blocks.key.dim(1);
+  check_shape(kName, "key", key, {tokens, kv_heads, blocks.key.dim(2)});
+  check_shape(kName, "value", value, {tokens, kv_heads, blocks.value.dim(3)});
+  const PagedRows checked = checked_rows(kName, rows, tokens, blocks.key.dim(0), false, 0);
+  const auto kernel = find_kernel(kName, key.device(), &KernelTable::store_kv);
+  if (tokens > 0) kernel(with_unit_stride(key), with_unit_stride(value), checked, blocks);
+}
+
+Tensor paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRows& rows,
+                       const PagedAttentionOptions& options) {
+  constexpr const char* kName = "paged_attention";
+  check_rank(kName, "query", query, 3);
+  check_dtype(kName, "query", query, DType::kF32);
+  check_blocks(kName, blocks);
+  check_same_device(kName,
+                    {&query, &blocks.key, &blocks.value, &blocks.key_scale, &blocks.value_scale, &rows.row_starts,
+                     &rows.positions, &rows.block_table, &options.sinks, &options.alibi_slopes});
+  const int64_t tokens = query.dim(0), heads = query.dim(1), kv_heads = blocks.key.dim(1);
+  check_shape(kName, "query", query, {tokens, heads, blocks.key.dim(2)});
+  if (heads % kv_heads != 0) {
+    throw Error(ErrorCode::kShape, cat(kName, ": ", heads, " heads are not a multiple of ", kv_heads, " key heads"));
+  }
+  if (options.window < 0)
+    throw Error(ErrorCode::kInvalidArgument, cat(kName, ": window ", options.window, " is below 0"));
+  if (!(options.soft_cap >= 0) || !std::isfinite(options.soft_cap)) {
+    throw Error(ErrorCode::kInvalidArgument, cat(kName, ": soft cap ", options.soft_cap, " is not a finite size"));
+  }
+  PagedAttentionOptions used = options;
+  for (const auto& [what, each] : {std::pair{"sinks", &used.sinks}, std::pair{"alibi_slopes", &used.alibi_slopes}}) {
+    if (!each->defined()) continue;
+    check_dtype(kName, what, *each, DType::kF32);
+    check_shape(kName, what, *each, {heads});
+    *each = with_unit_stride(*each);
+  }
+  const PagedRows checked = checked_rows(kName, rows, tokens, blocks.key.dim(0), true, options.window);
+  const auto kernel = find_kernel(kName, query.device(), &KernelTable::paged_attention);
+  Tensor out = empty({tokens, heads, blocks.value.dim(3)}, DType::kF32, query.device());
+  if (out.numel() > 0) kernel(with_unit_stride(query), blocks, checked, used, out);
+  return out;
+}
+
+}  // namespace wick
