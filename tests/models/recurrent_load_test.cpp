@@ -166,6 +166,18 @@ TEST(RecurrentLoad, SettingsUnderOtherSpellings) {
   EXPECT_EQ(model.model->new_state().tensors[1].shape(), Shape({3, 60}));
 }
 
+TEST(RecurrentLoad, InfinityAsPythonWritesIt) {
+  const TempFolder a, b;
+  const std::string limit = "[0.4, 0.9]";
+  write_random(a.path(), replaced(std::string(kMamba2Groups), limit, R"([0, {"__float__": "Infinity"}])"));
+  write_random(b.path(), replaced(std::string(kMamba2Groups), limit, "[0, 1e30]"));
+  const Tensor expected = logits_of(b.path());
+  expect_identical(logits_of(a.path()), expected, "as an object");
+  std::ofstream(a.path() / "config.json")
+      << replaced(std::string(kMamba2Groups), limit, R"([0, Infinity], "note \" Infinity": "NaN")");
+  expect_identical(logits_of(a.path()), expected, "as a word");
+}
+
 TEST(RecurrentLoad, RwkvWithAnInnerSizeOfItsOwn) {
   const std::string config = R"({"model_type": "rwkv", "hidden_size": 40, "num_hidden_layers": 2, "vocab_size": 40,
       "attention_hidden_size": 72, "intermediate_size": null, "rescale_every": 1, "tie_word_embeddings": true})";
