@@ -165,7 +165,10 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
   } else {
     head_ = loader.linear(names.head, config_.vocabulary, config_.hidden, config_.head_bias);
   }
-  for (const RopeConfig& rope : config_.ropes) ropes_.emplace_back(rope, facts_.max_context);
+  for (RopeConfig& rope : config_.ropes) {
+    rope.rounded_to = options.rope_dtype;
+    ropes_.emplace_back(rope, facts_.max_context);
+  }
   facts_.parameters = loader.parameters();
   facts_.weight_bytes = loader.bytes();
 }

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "support/compare.h"
-#include "support/fixtures.h"
-#include "support/test_sequence.h"
+#include "support/model_fixtures.h"
 
 namespace wick {
 namespace {
@@ -34,6 +32,13 @@ std::vector<int32_t> tokens_of(const Checkpoint& reference, const char* name) {
   return reference.get(name).to_vector<int32_t>();
 }
 
+// The references come from models that were cast to the dtype of their files as a whole, rope frequencies included.
+ModelOptions as_cast(const std::filesystem::path& folder) {
+  ModelOptions options;
+  options.rope_dtype = Checkpoint::open(folder).entries().front().dtype;
+  return options;
+}
+
 Tensor without_batch(const Tensor& x) { return x.with_layout(x.layout().squeeze(0)); }
 
 int32_t best_of(const Tensor& logits) {
@@ -43,7 +48,7 @@ int32_t best_of(const Tensor& logits) {
 
 TEST_P(FamilyTest, AgreesWithPyTorch) {
   for_each_fixture([](const auto& folder, const Checkpoint& reference) {
-    const TestModel model(folder);
+    const TestModel model(folder, as_cast(folder));
     HookSpec spec;
     spec.capture("blocks.*.hook_resid_pre").capture("ln_final.hook_normalized").capture("blocks.*.attn.hook_pattern");
     HookCache seen;
@@ -75,7 +80,7 @@ TEST_P(FamilyTest, AgreesWithPyTorch) {
 
 TEST_P(FamilyTest, WritesTheSameTokens) {
   for_each_fixture([](const auto& folder, const Checkpoint& reference) {
-    const TestModel model(folder);
+    const TestModel model(folder, as_cast(folder));
     TestSequence sequence(model, 3, 3);
     Tensor logits = sequence.run(model, tokens_of(reference, "input_ids"), false);
     std::vector<int32_t> written;

@@ -2,9 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "support/compare.h"
-#include "support/fixtures.h"
+#include "support/model_fixtures.h"
 #include "support/temp_folder.h"
-#include "support/test_sequence.h"
 #include "support/tiny_models.h"
 #include "tensor/create.h"
 
@@ -16,7 +15,7 @@ const char* const kFamilies[] = {"mamba", "mamba2", "rwkv"};
 class RecurrentHooksTest : public testing::TestWithParam<const char*> {
  protected:
   bool is_rwkv() const { return GetParam() == std::string("rwkv"); }
-  std::filesystem::path folder() const { return fixture_folders(GetParam()).front(); }
+  std::filesystem::path folder() const { return family_folder(GetParam()); }
   std::vector<int32_t> tokens() const {
     return Checkpoint::open(folder() / "reference.safetensors").get("input_ids").to_vector<int32_t>();
   }

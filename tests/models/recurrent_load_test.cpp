@@ -8,9 +8,8 @@
 #include "models/registry.h"
 #include "support/compare.h"
 #include "support/errors.h"
-#include "support/fixtures.h"
+#include "support/model_fixtures.h"
 #include "support/temp_folder.h"
-#include "support/test_sequence.h"
 #include "support/tiny_models.h"
 #include "tensor/create.h"
 
@@ -25,9 +24,7 @@ std::string read_text(const std::filesystem::path& path) {
   return text.str();
 }
 
-std::string fixture_config(const std::string& family) {
-  return read_text(fixture_folders(family).front() / "config.json");
-}
+std::string fixture_config(const std::string& family) { return read_text(family_folder(family) / "config.json"); }
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const size_t at = text.find(from);
@@ -140,7 +137,7 @@ TEST(RecurrentLoad, GgufGivesTheSameLogits) {
   for (const std::string family : {"mamba", "mamba2"}) {
     SCOPED_TRACE(family);
     const TempFolder temp;
-    const auto folder = fixture_folders(family).front();
+    const auto folder = family_folder(family);
     write_gguf(folder, temp.path() / "model.gguf");
     EXPECT_LE(relative_error(logits_of(temp.path() / "model.gguf"), logits_of(folder)), 1e-4);
   }
@@ -214,9 +211,7 @@ TEST(RecurrentLoad, SettingsOutOfRangeAreNamed) {
   for (const Case& test : cases) {
     SCOPED_TRACE(test.to);
     const TempFolder temp;
-    std::filesystem::copy_file(fixture_folders(test.family).front() / "model.safetensors",
-                               temp.path() / "model.safetensors");
-    std::ofstream(temp.path() / "config.json") << replaced(fixture_config(test.family), test.from, test.to);
+    copy_model(family_folder(test.family), temp.path(), test.from, test.to);
     EXPECT_ERROR(TestModel(temp.path()), kBadFile, test.message);
   }
 }
@@ -226,7 +221,7 @@ TEST(RecurrentLoad, TensorsThatDoNotFitAreNamed) {
     SCOPED_TRACE(family);
     const bool rwkv = family == "rwkv";
     const std::string name = rwkv ? "rwkv.blocks.1.attention.key.weight" : "backbone.layers.1.mixer.in_proj.weight";
-    const Checkpoint checkpoint = Checkpoint::open(fixture_folders(family).front());
+    const Checkpoint checkpoint = Checkpoint::open(family_folder(family));
     const auto write = [&](const std::filesystem::path& to, const std::string& new_name, const Tensor& instead) {
       std::vector<std::pair<std::string, Tensor>> tensors;
       for (const TensorEntry& entry : checkpoint.entries()) {

@@ -2,17 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
-#include "base/thread_pool.h"
 #include "support/compare.h"
 #include "support/errors.h"
-#include "support/fixtures.h"
-#include "support/temp_folder.h"
-#include "support/test_sequence.h"
-#include "support/tiny_models.h"
+#include "support/model_fixtures.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -22,7 +15,7 @@ const char* const kFamilies[] = {"mamba", "mamba2", "rwkv"};
 
 class RecurrentTest : public testing::TestWithParam<const char*> {
  protected:
-  std::filesystem::path folder() const { return fixture_folders(GetParam()).front(); }
+  std::filesystem::path folder() const { return family_folder(GetParam()); }
   Checkpoint reference() const { return Checkpoint::open(folder() / "reference.safetensors"); }
   std::vector<int32_t> tokens(const char* name = "input_ids") const {
     return reference().get(name).to_vector<int32_t>();
@@ -140,12 +133,10 @@ TEST_P(RecurrentTest, SequencesInABatchDoNotFeelEachOther) {
 
 TEST_P(RecurrentTest, ThreadsChangeNothing) {
   const TestModel model(folder());
-  ThreadPool& pool = ThreadPool::instance();
-  const int before = pool.size();
   Tensor expected;
   RecurrentState state;
   for (const int threads : {1, 2, 3}) {
-    pool.resize(threads);
+    const ThreadCount count(threads);
     TestSequence sequence(model);
     const Tensor logits = sequence.run(model, tokens());
     if (expected.defined()) {
@@ -155,7 +146,6 @@ TEST_P(RecurrentTest, ThreadsChangeNothing) {
     expected = logits;
     state = sequence.state;
   }
-  pool.resize(before);
 }
 
 TEST_P(RecurrentTest, StatesCanBeKeptAndGoneBackTo) {

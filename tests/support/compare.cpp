@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -40,18 +39,6 @@ void expect_identical(const Tensor& actual, const Tensor& expected, const std::s
                   << fmt::format("{:.17g} and {:.17g}", x, y) << " are not the same bits";
     return;
   }
-}
-
-double relative_error(const Tensor& actual, const Tensor& expected) {
-  const auto got = actual.to_vector<double>(), want = expected.to_vector<double>();
-  if (got.size() != want.size() || want.empty()) return INFINITY;
-  double worst = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    if (std::isnan(got[i])) return INFINITY;
-    worst = std::max(worst, std::abs(got[i] - want[i]));
-  }
-  const auto [low, high] = std::minmax_element(want.begin(), want.end());
-  return worst / (*high - *low);
 }
 
 }  // namespace wick

@@ -13,7 +13,4 @@ void expect_close(const Tensor& actual, const Tensor& expected, double tolerance
 // Fails the test unless shapes, dtypes and every bit agree (NaN counts as equal to itself).
 void expect_identical(const Tensor& actual, const Tensor& expected, const std::string& what);
 
-// The largest difference, as a share of the spread of the expected values; infinite when the sizes differ.
-double relative_error(const Tensor& actual, const Tensor& expected);
-
 }  // namespace wick
