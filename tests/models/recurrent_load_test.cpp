@@ -148,6 +148,21 @@ TEST(RecurrentLoad, GgufGivesTheSameLogits) {
   EXPECT_LE(relative_error(logits_of(temp.path() / "model.gguf"), logits_of(temp.path())), 1e-4);
 }
 
+TEST(RecurrentLoad, WeightsCanBeQuantisedAtLoad) {
+  for (const std::string family : {"mamba", "mamba2", "rwkv"}) {
+    SCOPED_TRACE(family);
+    ModelOptions options;
+    options.quantize = "q8_0";
+    const TestModel model(family_folder(family), options);
+    const TestModel plain(family_folder(family));
+    EXPECT_LT(model.model->facts().weight_bytes, plain.model->facts().weight_bytes);
+    const Tensor expected = TestSequence(plain).run(plain, kTokens);
+    const double error = relative_error(TestSequence(model).run(model, kTokens), expected);
+    EXPECT_LE(error, 0.02);
+    EXPECT_GT(error, 1e-5);
+  }
+}
+
 TEST(RecurrentLoad, SettingsUnderOtherSpellings) {
   const std::string spelled = R"({"model_type": "mamba", "d_model": 40, "n_layer": 2, "d_state": 3, "d_conv": 1,
       "expand": 1.5, "time_step_rank": "auto", "use_bias": true, "use_conv_bias": false, "vocab_size": 40,
