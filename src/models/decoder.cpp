@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/decoder_step.h"
+#include "models/logit_hooks.h"
 #include "ops/add.h"
 #include "ops/embedding.h"
 #include "ops/index_select.h"
@@ -70,21 +71,7 @@ Tensor Decoder::run(const ForwardBatch& batch, const KvCache& cache) const {
   x = step.hooks(HookPoint::kFinalNorm, -1, final_norm_(x));
   if (wanted.defined() && step.hooks.active()) x = index_select(x, 0, wanted);
   x = logits(x);
-  if (!step.hooks.active()) return x;
-
-  BatchHooks on_logits;  // the rows are fewer now
-  std::vector<int64_t> positions;
-  for (const int64_t row : batch.logit_rows) positions.push_back(step.positions[static_cast<size_t>(row)]);
-  int64_t begin = 0, end = 0;
-  size_t row = 0;
-  for (const SequenceRows& sequence : batch.sequences) {
-    begin = static_cast<int64_t>(row);
-    end += sequence.tokens;
-    while (row < batch.logit_rows.size() && batch.logit_rows[row] < end) ++row;
-    on_logits.add(begin, std::span(positions).subspan(static_cast<size_t>(begin), row - static_cast<size_t>(begin)),
-                  sequence.hooks);
-  }
-  return on_logits(HookPoint::kLogits, -1, x);
+  return step.hooks.active() ? hook_logits(batch, step.positions, x) : x;
 }
 
 Tensor Decoder::logits(const Tensor& x) const {
