@@ -197,6 +197,12 @@ struct DotKernel {
   static int64_t block_rows(const MatmulPlan&) { return kDotBlockRows; }
   static int64_t packed_length(int64_t k) { return RoundUp(k, kLanesOf<hn::ScalableTag<Acc>>); }
   static int64_t chunk_columns(const MatmulPlan& plan, int64_t row_blocks) {
+    // One row only reads b: long pieces of it, because what is fetched beyond a piece's end is fetched in vain.
+    if (plan.m == 1 && plan.batches == 1) {
+      const int64_t share = (plan.n + UsefulThreads(plan) - 1) / UsefulThreads(plan);
+      const int64_t most = (int64_t{512} << 10) / std::max<int64_t>(1, plan.k * static_cast<int64_t>(sizeof(T)));
+      return RoundUp(std::max<int64_t>(1, std::min(share, most)), 8);
+    }
     return ChunkColumns(plan, row_blocks, 8, 32, 1024 / sizeof(Acc));
   }
 
