@@ -25,7 +25,7 @@ OrderedJson shares_json(const std::vector<Share>& shares) {
   return out;
 }
 
-OrderedJson facts_json(const ModelFacts& facts) {
+OrderedJson facts_json(const InspectFacts& facts) {
   OrderedJson parts = OrderedJson::object();
   for (const auto& [name, about] : facts.parts) parts[name] = about;
   return {{"architecture", text_or_null(facts.architecture)},

@@ -12,7 +12,7 @@
 namespace wick {
 
 // What the settings of a model say; empty where they do not.
-struct ModelFacts {
+struct InspectFacts {
   std::string architecture;  // "qwen3": model_type of config.json, general.architecture of GGUF
   std::string model_class;   // "Qwen3ForCausalLM"
   std::string name;          // general.name
@@ -47,7 +47,7 @@ struct MemoryNeed {
 struct InspectReport {
   std::string path, format;  // "GGUF", "safetensors"
   Checkpoint checkpoint;
-  ModelFacts facts;
+  InspectFacts facts;
   Share total;
   std::vector<Share> types;   // by falling bytes
   std::vector<Share> groups;  // embedding, attention, ...; none of them empty
@@ -69,9 +69,9 @@ nlohmann::ordered_json to_json(const InspectReport& report, const InspectOptions
 std::string to_text(const InspectReport& report, const InspectOptions& options, const Terminal& terminal);
 
 // The parts of a report.
-ModelFacts model_facts(const Checkpoint& checkpoint, const Json& config);
+InspectFacts model_facts(const Checkpoint& checkpoint, const Json& config);
 // The largest count that the settings allow for `context` tokens, in 16 bits; empty when there is no such cache.
-std::optional<int64_t> kv_cache_bytes(const ModelFacts& facts, const Json& config, int64_t context);
+std::optional<int64_t> kv_cache_bytes(const InspectFacts& facts, const Json& config, int64_t context);
 std::optional<TokenizerSummary> summarise_tokenizer(const Checkpoint& checkpoint);
 std::optional<std::string> find_chat_template(const Checkpoint& checkpoint);
 std::string tensor_group(std::string_view name, const Shape& shape);

@@ -80,7 +80,13 @@ TEST(Program, WrongUsageIsTwo) {
                                                 {"doctor", "--unknown"},
                                                 {"doctor", "extra"},
                                                 {"bench"},
-                                                {"bench", "unknown"},
+                                                {"bench", "model.gguf", "--random", "qwen3-0.6b"},
+                                                {"bench", "--random", "qwen3-0.7b"},
+                                                {"bench", "--random", "qwen3-0.6b", "--type", "q9"},
+                                                {"bench", "model.gguf", "--save", "x.gguf"},
+                                                {"bench", "model.gguf", "--pg", "512"},
+                                                {"bench", "model.gguf", "-p", "0", "-n", "0"},
+                                                {"bench", "model.gguf", "--kv", "q4_0"},
                                                 {"bench", "ops", "--threads", "0"},
                                                 {"bench", "ops", "--threads", "two"}}) {
     const auto result = wick(words);
@@ -92,7 +98,7 @@ TEST(Program, WrongUsageIsTwo) {
 
 TEST(Program, NamesACommandThatIsNotThere) {
   EXPECT_TRUE(contains(wick({"sing"}).errors, "wick: there is no command 'sing'"));
-  EXPECT_TRUE(contains(wick({"bench", "opz"}).errors, "wick: there is no command 'opz'"));
+  EXPECT_TRUE(contains(wick({"bench", "opz"}).errors, "opz: "));  // a model may have any name
 }
 
 TEST(Program, BadSettingIsOneSentence) {
