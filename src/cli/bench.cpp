@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/known_name.h"
 #include "cli/model_bench.h"
 #include "formats/gguf_tokenizer.h"
 #include "models/load_model.h"
@@ -168,20 +169,6 @@ int bench(const BenchArguments& arguments, const std::vector<SpeedCase>& cases) 
   return 0;
 }
 
-// Checks a name by looking it up.
-template <typename Result>
-CLI::Validator known(Result (*find)(std::string_view), const std::string& what) {
-  const auto check = [find](const std::string& name) {
-    try {
-      find(name);
-      return std::string();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-  };
-  return {check, what, ""};
-}
-
 std::string shape_names() {
   std::string text;
   for (const ModelShape& shape : model_shapes()) text += cat(text.empty() ? "" : " ", shape.name);
@@ -196,11 +183,11 @@ void add_bench(CLI::App& app, Action& action) {
   const auto lengths = CLI::Range(int64_t{0}, int64_t{1} << 30);
   command->add_option("MODEL", arguments->model, "A Hugging Face folder, a .safetensors or a .gguf file");
   command->add_option("--random", arguments->random, "A model of this shape with random weights instead of MODEL")
-      ->check(known(model_shape, "SHAPE"));
+      ->check(known_name(model_shape, "SHAPE"));
   command
       ->add_option("--type", arguments->type,
                    "The type of the weights: random ones get it (default: q4_k_m), those of MODEL are quantised")
-      ->check(known(QuantizePlan::named, "TYPE"));
+      ->check(named_plan());
   command->add_option("-p,--prompt", arguments->prompts, "Tokens to read, several with commas (default: 128,512)")
       ->delimiter(',')
       ->check(lengths);

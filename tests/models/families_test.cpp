@@ -49,7 +49,7 @@ double relative_error(const Tensor& actual, const Tensor& expected) {
   const std::vector<float> a = actual.to_vector<float>(), e = expected.to_vector<float>();
   if (a.size() != e.size()) return INFINITY;
   double worst = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
+  for (size_t i = 0; i < a.size() && !std::isnan(worst); ++i) {
     const double difference = std::abs(static_cast<double>(a[i]) - e[i]);
     if (!(difference <= worst)) worst = difference;
   }
