@@ -16,5 +16,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_bench_ops(CLI::App& bench, Action& action);  // `wick bench ops`
 void add_template(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
+void add_perplexity(CLI::App& app, Action& action);
+void add_models(CLI::App& app, Action& action);
 
 }  // namespace wick

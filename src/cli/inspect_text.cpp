@@ -29,6 +29,7 @@ class Printer {
     shares("types", "type", report_.types, true);
     shares("tensors by group", "group", report_.groups, false);
     memory();
+    out_ += cat("\n", terminal_.paint("loading", Colour::kBold), "\n", to_text(report_.loading, terminal_));
     if (options.metadata) metadata();
     if (options.tensors) tensors();
     problems();

@@ -40,7 +40,9 @@ int run(int argc, char** argv) {
   wick::add_quantize(app, action);
   wick::add_tokenize(app, action);
   wick::add_template(app, action);
+  wick::add_models(app, action);
   wick::add_verify(app, action);
+  wick::add_perplexity(app, action);
   wick::add_bench(app, action);
   std::vector<char*> words(argv, argv + argc);
   char both[] = "--pg";  // llama-bench spells it with one dash, which CLI11 would read as -p g
