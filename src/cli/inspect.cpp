@@ -40,7 +40,8 @@ void add_inspect(CLI::App& app, Action& action) {
   command->add_flag("--json", arguments->json, "Print one JSON object with all of it");
   command->footer(
       "Reads the headers only, so a model of any size is shown at once. The memory is that of the weights and of the\n"
-      "KV cache for the model's context, 4,096 tokens at most unless --context says otherwise. With --json all "
+      "KV cache for the model's context, 4,096 tokens at most unless --context says otherwise. Under 'loading' stands\n"
+      "whether Wick can run it: tensors that are missing, of another shape or left over are listed. With --json all "
       "tensors\n"
       "and metadata are always there; --metadata then adds the whole of long lists. Exits with 1 when the file is\n"
       "broken and says where.\n\n"

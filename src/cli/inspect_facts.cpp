@@ -66,7 +66,7 @@ std::optional<int64_t> counted_layers(const Checkpoint& checkpoint) {
   return last ? std::optional(*last + 1) : std::nullopt;
 }
 
-bool generates_text(const ModelFacts& facts, const Json& config) {
+bool generates_text(const InspectFacts& facts, const Json& config) {
   const Json* two_parts = config.is_object() ? config.find("is_encoder_decoder") : nullptr;
   if (two_parts && two_parts->is_bool() && two_parts->as_bool()) return false;
   const auto named = [&](std::string_view part) { return facts.model_class.find(part) != std::string::npos; };
@@ -76,8 +76,8 @@ bool generates_text(const ModelFacts& facts, const Json& config) {
 
 }  // namespace
 
-ModelFacts model_facts(const Checkpoint& checkpoint, const Json& config) {
-  ModelFacts facts;
+InspectFacts model_facts(const Checkpoint& checkpoint, const Json& config) {
+  InspectFacts facts;
   if (checkpoint.kind() == Checkpoint::Kind::kGguf) {
     const Metadata& metadata = checkpoint.metadata();
     const auto known_text = [&](std::string_view key) {
@@ -117,7 +117,7 @@ ModelFacts model_facts(const Checkpoint& checkpoint, const Json& config) {
   return facts;
 }
 
-std::optional<int64_t> kv_cache_bytes(const ModelFacts& facts, const Json& config, int64_t context) {
+std::optional<int64_t> kv_cache_bytes(const InspectFacts& facts, const Json& config, int64_t context) {
   constexpr int64_t kBytesPerNumber = 2;
   if (!facts.generates || !facts.layers || !config.is_object()) return std::nullopt;
   const Json& inner = text_config(config);

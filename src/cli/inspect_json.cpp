@@ -25,7 +25,7 @@ OrderedJson shares_json(const std::vector<Share>& shares) {
   return out;
 }
 
-OrderedJson facts_json(const ModelFacts& facts) {
+OrderedJson facts_json(const InspectFacts& facts) {
   OrderedJson parts = OrderedJson::object();
   for (const auto& [name, about] : facts.parts) parts[name] = about;
   return {{"architecture", text_or_null(facts.architecture)},
@@ -107,6 +107,7 @@ OrderedJson to_json(const InspectReport& report, const InspectOptions& options) 
       {"tokenizer", tokenizer},
       {"chat_template", report.chat_template ? OrderedJson(*report.chat_template) : OrderedJson()},
       {"memory", {{"context", memory.context}, {"weights", memory.weights}, {"kv_cache", optional(memory.kv_cache)}}},
+      {"loading", to_json(report.loading)},
       {"problems", report.problems},
       {"metadata", metadata},
       {"tensors", tensors_json(report.checkpoint)}};

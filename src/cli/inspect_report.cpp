@@ -120,6 +120,7 @@ InspectReport make_inspect_report(const std::filesystem::path& path, const Inspe
   const int64_t own = std::clamp<int64_t>(report.facts.context.value_or(kUsualContext), 1, kUsualContext);
   report.memory = {options.context.value_or(own), report.total.bytes, std::nullopt};
   attempt(report, [&] { report.memory.kv_cache = kv_cache_bytes(report.facts, config, report.memory.context); });
+  report.loading = load_outlook(report.checkpoint);
   return report;
 }
 

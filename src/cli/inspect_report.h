@@ -8,11 +8,12 @@
 
 #include "cli/terminal.h"
 #include "formats/checkpoint.h"
+#include "models/load_model.h"
 
 namespace wick {
 
 // What the settings of a model say; empty where they do not.
-struct ModelFacts {
+struct InspectFacts {
   std::string architecture;  // "qwen3": model_type of config.json, general.architecture of GGUF
   std::string model_class;   // "Qwen3ForCausalLM"
   std::string name;          // general.name
@@ -43,17 +44,26 @@ struct MemoryNeed {
   std::optional<int64_t> kv_cache;  // empty: the model keeps none, or it is not known
 };
 
+// Whether Wick can run the model, found out from names and settings.
+struct LoadOutlook {
+  std::optional<ModelPlan> plan;  // empty: there is a reason
+  std::string reason;             // why no plan can be made; not necessarily a fault: the model may not write text
+
+  bool ok() const { return plan && plan->preflight.ok(); }
+};
+
 // Everything `wick inspect` knows; text and JSON are two views of it.
 struct InspectReport {
   std::string path, format;  // "GGUF", "safetensors"
   Checkpoint checkpoint;
-  ModelFacts facts;
+  InspectFacts facts;
   Share total;
   std::vector<Share> types;   // by falling bytes
   std::vector<Share> groups;  // embedding, attention, ...; none of them empty
   std::optional<TokenizerSummary> tokenizer;
   std::optional<std::string> chat_template;
   MemoryNeed memory;
+  LoadOutlook loading;
   Json quantization;                  // config.json's quantization_config; null when there is none
   std::vector<std::string> problems;  // what could not be understood, one sentence each
 };
@@ -69,9 +79,12 @@ nlohmann::ordered_json to_json(const InspectReport& report, const InspectOptions
 std::string to_text(const InspectReport& report, const InspectOptions& options, const Terminal& terminal);
 
 // The parts of a report.
-ModelFacts model_facts(const Checkpoint& checkpoint, const Json& config);
+LoadOutlook load_outlook(const Checkpoint& checkpoint);
+std::string to_text(const LoadOutlook& outlook, const Terminal& terminal);
+nlohmann::ordered_json to_json(const LoadOutlook& outlook);
+InspectFacts model_facts(const Checkpoint& checkpoint, const Json& config);
 // The largest count that the settings allow for `context` tokens, in 16 bits; empty when there is no such cache.
-std::optional<int64_t> kv_cache_bytes(const ModelFacts& facts, const Json& config, int64_t context);
+std::optional<int64_t> kv_cache_bytes(const InspectFacts& facts, const Json& config, int64_t context);
 std::optional<TokenizerSummary> summarise_tokenizer(const Checkpoint& checkpoint);
 std::optional<std::string> find_chat_template(const Checkpoint& checkpoint);
 std::string tensor_group(std::string_view name, const Shape& shape);

@@ -29,6 +29,7 @@ class Printer {
     shares("types", "type", report_.types, true);
     shares("tensors by group", "group", report_.groups, false);
     memory();
+    out_ += cat("\n", terminal_.paint("loading", Colour::kBold), "\n", to_text(report_.loading, terminal_));
     if (options.metadata) metadata();
     if (options.tensors) tensors();
     problems();
@@ -49,7 +50,7 @@ class Printer {
   }
 
   void model() {
-    const ModelFacts& facts = report_.facts;
+    const InspectFacts& facts = report_.facts;
     Table table({Align::kLeft, Align::kLeft});
     const auto row = [&](std::string_view name, const std::string& value) {
       if (!value.empty()) table.add({{cat("  ", name)}, {value}});
@@ -82,7 +83,7 @@ class Printer {
   }
 
   std::string heads() const {
-    const ModelFacts& facts = report_.facts;
+    const InspectFacts& facts = report_.facts;
     if (!facts.heads || *facts.heads == 0) return "";
     std::string out = cat(*facts.heads);
     if (facts.kv_heads && *facts.kv_heads != *facts.heads) out += cat(", ", *facts.kv_heads, " for keys and values");
@@ -91,7 +92,7 @@ class Printer {
   }
 
   std::string context() const {
-    const ModelFacts& facts = report_.facts;
+    const InspectFacts& facts = report_.facts;
     if (!facts.context) return "";
     return cat(grouped_digits(*facts.context), " tokens",
                facts.window ? cat(", windows of ", grouped_digits(*facts.window)) : "");

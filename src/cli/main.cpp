@@ -2,6 +2,8 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "cli/commands.h"
@@ -19,7 +21,8 @@ const char* unknown_command(const CLI::App& app, int argc, char** argv) {
     const auto all = level->get_subcommands([](const CLI::App*) { return true; });
     const auto named =
         std::find_if(all.begin(), all.end(), [&](const CLI::App* sub) { return sub->get_name() == word; });
-    if (all.empty()) return nullptr;
+    // `bench` takes a model as well as a command.
+    if (all.empty() || (named == all.end() && level != &app)) return nullptr;
     if (named == all.end()) return argv[i];
     level = *named;
   }
@@ -37,9 +40,17 @@ int run(int argc, char** argv) {
   wick::add_quantize(app, action);
   wick::add_tokenize(app, action);
   wick::add_template(app, action);
+  wick::add_models(app, action);
+  wick::add_verify(app, action);
+  wick::add_perplexity(app, action);
   wick::add_bench(app, action);
+  std::vector<char*> words(argv, argv + argc);
+  char both[] = "--pg";  // llama-bench spells it with one dash, which CLI11 would read as -p g
+  for (char*& word : words) {
+    if (word == std::string_view("-pg")) word = both;
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(argc, words.data());
   } catch (const CLI::ParseError& error) {
     if (const char* word = unknown_command(app, argc, argv)) {
       std::cerr << "wick: there is no command '" << word << "'\nRun with --help for more information.\n";

@@ -110,12 +110,11 @@ int64_t alignment_of(const Metadata& metadata, const std::filesystem::path& path
 
 }  // namespace
 
-GgufWriter::GgufWriter(const std::filesystem::path& path, const Metadata& metadata, std::vector<TensorSpec> tensors)
-    : plan_(std::move(tensors), path), file_(path) {
+GgufLayout lay_out_gguf(const std::filesystem::path& path, const Metadata& metadata, TensorPlan& plan) {
   const int64_t alignment = alignment_of(metadata, path);
   Header header(path);
   int64_t data_bytes = 0;  // every tensor is padded, the last one, too: llama.cpp reads the padding
-  for (Item& item : plan_.items()) {
+  for (Item& item : plan.items()) {
     item.offset = data_bytes;
     const auto end = checked_add(data_bytes, item.bytes);
     if (!end || *end > INT64_MAX / 2) throw header.bad("the tensors have more bytes than a file can");
@@ -124,14 +123,20 @@ GgufWriter::GgufWriter(const std::filesystem::path& path, const Metadata& metada
 
   header.add_bytes(kGgufMagic);
   header.add(kVersion);
-  header.add(uint64_t{plan_.items().size()});
+  header.add(uint64_t{plan.items().size()});
   header.add(uint64_t{metadata.items().size()});
   for (const auto& [key, value] : metadata.items()) header.add_key(key, value);
-  for (const Item& item : plan_.items()) header.add_tensor(item);
+  for (const Item& item : plan.items()) header.add_tensor(item);
   const int64_t data_start = round_up(static_cast<int64_t>(header.bytes().size()), alignment);
-  for (Item& item : plan_.items()) item.offset += data_start;
-  file_.reserve(data_start + data_bytes);  // the padding is what is reserved and never written: zeros
-  file_.write_at(0, std::as_bytes(std::span(header.bytes())));
+  for (Item& item : plan.items()) item.offset += data_start;
+  return {header.bytes(), data_start + data_bytes};
+}
+
+GgufWriter::GgufWriter(const std::filesystem::path& path, const Metadata& metadata, std::vector<TensorSpec> tensors)
+    : plan_(std::move(tensors), path), file_(path) {
+  const GgufLayout layout = lay_out_gguf(path, metadata, plan_);
+  file_.reserve(layout.bytes);  // the padding is what is reserved and never written: zeros
+  file_.write_at(0, std::as_bytes(std::span(layout.header)));
 }
 
 void GgufWriter::finish() {

@@ -5,6 +5,14 @@
 
 namespace wick {
 
+// The bytes of a GGUF file in front of its data.
+struct GgufLayout {
+  std::string header;
+  int64_t bytes = 0;  // of the whole file
+};
+// Gives each tensor its place in the file. `path` is for messages. Throws as GgufWriter does.
+GgufLayout lay_out_gguf(const std::filesystem::path& path, const Metadata& metadata, TensorPlan& plan);
+
 // Writes a GGUF file, version 3, one tensor in memory at a time: all tensors are declared first, then their data comes
 // in any order. The file appears under its name when finish() is called; without it nothing is left. Throws Error(kIo)
 // when the disk is full or cannot be written, Error(kInvalidArgument) for what llama.cpp would refuse to read (dtypes

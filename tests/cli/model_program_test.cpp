@@ -281,7 +281,7 @@ TEST(ModelUsage, WrongUsageIsTwo) {
 }
 
 TEST(ModelUsage, HelpGivesExamples) {
-  for (const char* command : {"inspect", "quantize"}) {
+  for (const char* command : {"inspect", "quantize", "models", "verify", "perplexity", "bench"}) {
     const auto result = wick({command, "--help"});
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_TRUE(contains(result.output, "Examples:")) << result.output;

@@ -1,0 +1,50 @@
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "formats/architectures.h"
+#include "models/registry.h"
+
+namespace wick {
+namespace {
+
+int list_models(bool json) {
+  auto rows = nlohmann::ordered_json::array();
+  Table table({Table::Align::kLeft, Table::Align::kLeft, Table::Align::kLeft});
+  table.add({{"model_type", Colour::kDim}, {"GGUF", Colour::kDim}, {"models", Colour::kDim}});
+  for (const Family& family : families()) {
+    const Architecture* known = find_architecture(family.model_type);
+    const std::string gguf = known ? std::string(known->gguf) : "";
+    rows.push_back({{"model_type", family.model_type},
+                    {"title", family.title},
+                    {"gguf", gguf.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(gguf)}});
+    table.add({{std::string(family.model_type)}, {gguf.empty() ? "-" : gguf}, {std::string(family.title)}});
+  }
+  if (json) {
+    std::cout << nlohmann::ordered_json{{"families", rows}}.dump(2) << "\n";
+    return 0;
+  }
+  std::cout << table.text(Terminal::of_stdout())
+            << cat("\n", families().size(), " families. Others are inferred from config.json and tensor names: ",
+                   "`wick inspect` says whether a model fits.\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_models(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("models", "List the families of models that Wick knows");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print one JSON object");
+  command->footer(
+      "model_type is what a model's config.json says, GGUF what general.architecture says.\n\n"
+      "Examples:\n"
+      "  wick models\n"
+      "  wick models --json");
+  command->callback([&action, json] { action = [json] { return list_models(*json); }; });
+}
+
+}  // namespace wick

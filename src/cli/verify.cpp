@@ -1,0 +1,80 @@
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "base/text.h"
+#include "base/thread_pool.h"
+#include "cli/commands.h"
+#include "cli/known_name.h"
+#include "cli/verify_report.h"
+
+namespace wick {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct VerifyArguments {
+  std::string model, reference, rope = "auto";
+  ReferenceOptions options;
+  int threads = 0;
+  bool json = false;
+};
+
+int verify(const VerifyArguments& arguments) {
+  if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
+  const WeightSource source(Checkpoint::open(arguments.model));
+  const fs::path reference = arguments.reference.empty() ? source.checkpoint().folder() / "reference.safetensors"
+                                                         : fs::path(arguments.reference);
+  const VerifyReport report = {arguments.model, reference.string(), arguments.options.model.quantize,
+                               check_reference(source, Checkpoint::open(reference), arguments.options)};
+  if (arguments.json) {
+    std::cout << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  } else {
+    std::cout << to_text(report, Terminal::of_stdout());
+  }
+  return report.check.ok() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("verify", "Compare a model with what PyTorch computed");
+  const auto arguments = std::make_shared<VerifyArguments>();
+  ReferenceOptions& options = arguments->options;
+  const std::map<std::string, RopeRounding> roundings = {{"auto", RopeRounding::kAuto},
+                                                         {"exact", RopeRounding::kExact},
+                                                         {"bf16", RopeRounding::kBf16},
+                                                         {"f16", RopeRounding::kF16}};
+  command->add_option("MODEL", arguments->model, "A Hugging Face folder, a .safetensors or a .gguf file")->required();
+  command->add_option("--reference", arguments->reference,
+                      "The expected values (default: reference.safetensors in the model's folder)");
+  command
+      ->add_option("--tolerance", options.tolerance,
+                   "The largest difference, as a share of the spread of the expected values (default: 2e-4)")
+      ->check(CLI::Range(0.0, 1e9));
+  command
+      ->add_option("--rope-dtype", arguments->rope,
+                   "Round rope frequencies as a model cast as a whole has them: exact, bf16 or f16 (default: exact, "
+                   "then the weights' type)")
+      ->check(CLI::IsMember({"auto", "exact", "bf16", "f16"}));
+  command->add_option("--quantize", options.model.quantize, "Quantise the weights while loading, e.g. q8_0")
+      ->check(named_plan());
+  command->add_option("--threads", arguments->threads, "Threads to compute with (default: one per CPU)")
+      ->check(CLI::Range(1, 1024));
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer(
+      "Runs the model on the token ids of the reference and compares logits, hidden states, attention patterns and\n"
+      "greedy tokens. Exits with 1 when something is out of tolerance. tools/make_reference.py makes a reference "
+      "where\n"
+      "PyTorch is installed; docs/verify.md describes the file.\n\n"
+      "Examples:\n"
+      "  wick verify models/Qwen3-0.6B\n"
+      "  wick verify qwen3-0.6b-q8_0.gguf --reference models/Qwen3-0.6B/reference.safetensors --tolerance 0.05\n"
+      "  wick verify models/Qwen3-0.6B --quantize q4_k_m --tolerance 0.2 --json");
+  command->callback([&action, arguments, roundings] {
+    arguments->options.rope = roundings.at(arguments->rope);
+    action = [arguments] { return verify(*arguments); };
+  });
+}
+
+}  // namespace wick

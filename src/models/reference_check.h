@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/weights.h"
+#include "models/model_options.h"
+
+namespace wick {
+
+// One tensor of a reference against what the model computes.
+struct TensorCheck {
+  std::string name;  // in the reference: "hidden_3"
+  Shape shape;
+  double max_abs = 0;   // the largest difference
+  double relative = 0;  // that, as a share of the spread (max - min) of the expected values
+  std::string problem;  // why it cannot be compared; empty: it can
+  bool ok = false;
+};
+
+// Tokens that both agree on.
+struct TokenCheck {
+  std::string name;  // "greedy", "top 5 of logits"
+  int64_t same = 0, total = 0;
+  bool counts = false;  // a difference fails the check, unless two tokens are tied there
+  bool ok = true;
+  std::string note;  // where the first difference is; may be empty
+};
+
+struct ReferenceReport {
+  std::string family;
+  bool inferred = false;            // the family is not known by name
+  DType weights = DType::kF32;      // the type of most weights, as stored
+  std::optional<DType> rope_dtype;  // that rotary frequencies were rounded to
+  double tolerance = 0;
+  std::vector<TensorCheck> tensors;
+  std::vector<TokenCheck> tokens;
+  std::vector<std::string> not_checked;  // in the reference, but not understood
+
+  bool ok() const;
+};
+
+// How rotary frequencies are rounded.
+enum class RopeRounding : uint8_t {
+  kAuto,  // not; and when that is out of tolerance, as kWeights
+  kExact,
+  kBf16,
+  kF16,
+};
+
+struct ReferenceOptions {
+  ModelOptions model;
+  double tolerance = 2e-4;
+  RopeRounding rope = RopeRounding::kAuto;
+};
+
+// Runs a model on the texts of a reference and compares every value that is there:
+//   input_ids [1, n], logits [1, n, vocabulary]; further texts as input_ids_<x>, logits_<x>
+//   hidden_0 .. hidden_<layers> [1, n, hidden]: what enters each layer; the last: after the final norm
+//   attention_0 .. [1, heads, n, n]: patterns of the layers that have attention, in order
+//   greedy [1, m]: the best tokens behind input_ids, one after the other
+// A reference that was made from a model cast to f16 or bf16 as a whole has rotary frequencies of that type: with
+// RopeRounding::kAuto such a model is tried, too, when its weights are stored so. Keys and values are in f32. Throws
+// Error(kBadFile) when input_ids or logits are missing or of an impossible shape, and what load_model throws.
+ReferenceReport check_reference(const WeightSource& source, const Checkpoint& reference,
+                                const ReferenceOptions& options = {});
+
+}  // namespace wick

@@ -1,0 +1,98 @@
+#include "engine/perplexity.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+
+namespace wick {
+namespace {
+
+TEST(ScoreWindows, HalvesOfWindowsSideBySide) {
+  const auto windows = score_windows(1100, 512);
+  ASSERT_EQ(windows.size(), 2u);  // what is left is not read
+  EXPECT_EQ(windows[1].begin, 512);
+  EXPECT_EQ(windows[1].count, 512);
+  EXPECT_EQ(windows[1].count - windows[1].scored, 255);  // as llama.cpp counts
+  EXPECT_EQ(score_windows(2, 2).front().scored, 1);
+}
+
+TEST(ScoreWindows, WithStrideEveryTokenCountsOnce) {
+  for (const int64_t tokens : {2, 9, 10, 11, 64, 65}) {
+    for (const int64_t stride : {1, 3, 10}) {
+      int64_t next = 1;
+      for (const ScoreWindow& window : score_windows(tokens, 10, stride)) {
+        EXPECT_EQ(window.begin + window.scored, next);
+        EXPECT_LE(window.count, 10);
+        EXPECT_GT(window.count, window.scored);
+        next = window.begin + window.count;
+      }
+      // Windows side by side leave out the first token of each, which nothing foretells.
+      EXPECT_EQ(next, tokens) << stride;
+    }
+  }
+}
+
+TEST(ScoreWindows, RefusesWhatCannotBeCut) {
+  EXPECT_THROW(score_windows(511, 512), Error);
+  EXPECT_THROW(score_windows(1, 2, 1), Error);
+  EXPECT_THROW(score_windows(100, 1), Error);
+  EXPECT_THROW(score_windows(100, 10, 11), Error);
+}
+
+TEST(Perplexity, IsThatOfTheLogits) {
+  const auto model = TextModel::ember();
+  GeneratorOptions options;
+  options.context = 64;
+  options.prefill_chunk = 7;
+  Generator generator(model, options);
+  const std::vector<int32_t> tokens = model->tokenizer().encode("Once upon a time there was a little dog.");
+  const auto count = static_cast<int64_t>(tokens.size());
+
+  double sum = 0;
+  generator.score(tokens, [&](int64_t first, const Tensor& logits) {
+    const std::vector<float> values = logits.to_vector<float>();
+    const auto vocabulary = static_cast<size_t>(logits.dim(1));
+    for (int64_t row = 0; row < logits.dim(0) && first + row + 1 < count; ++row) {
+      const float* begin = values.data() + static_cast<size_t>(row) * vocabulary;
+      double total = 0;
+      for (size_t i = 0; i < vocabulary; ++i) total += std::exp(static_cast<double>(begin[i]));
+      sum += std::log(total) - begin[tokens[static_cast<size_t>(first + row + 1)]];
+    }
+  });
+  int calls = 0;
+  const auto windows = score_windows(count, 64, 64);
+  const Perplexity found =
+      measure_perplexity(generator, tokens, windows, -1, [&](const Perplexity& now) { calls += now.windows == 1; });
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(found.tokens, count - 1);
+  EXPECT_NEAR(found.sum, sum, 1e-3);
+  EXPECT_NEAR(found.value(), std::exp(sum / static_cast<double>(count - 1)), 0.01);
+  EXPECT_GT(found.error(), 0);
+}
+
+TEST(Perplexity, OfWhatTheModelWroteItselfIsLow) {
+  const auto model = TextModel::ember();
+  GeneratorOptions options;
+  options.context = 128;
+  Generator generator(model, options);
+  std::vector<int32_t> text = model->tokenizer().encode("Once upon a time");
+  const auto prompt = static_cast<int64_t>(text.size());
+  GenerateParams params;
+  params.sampling.temperature = 0;
+  params.max_new_tokens = 24;
+  params.ignore_end = true;
+  const GenerateResult written = generator.generate(text, params);
+  text.insert(text.end(), written.tokens.begin(), written.tokens.end());
+  const std::vector<ScoreWindow> window = {{0, static_cast<int64_t>(text.size()), prompt}};
+  const Perplexity own = measure_perplexity(generator, text, window, -1, [](const Perplexity&) {});
+  EXPECT_EQ(own.tokens, 24);
+  EXPECT_LT(own.value(), 4);
+  for (size_t i = static_cast<size_t>(prompt); i < text.size(); ++i)
+    text[i] = static_cast<int32_t>(100 + 37 * i % 2000);
+  EXPECT_GT(measure_perplexity(generator, text, window, -1, [](const Perplexity&) {}).value(), 100);
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,142 @@
+// The comparison behind `wick verify`, on the fixtures and on changed copies of them.
+#include "models/reference_check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "formats/safetensors_writer.h"
+#include "support/fixtures.h"
+#include "support/temp_folder.h"
+#include "tensor/create.h"
+
+namespace wick {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Tensors = std::vector<std::pair<std::string, Tensor>>;
+
+Tensors tensors_of(const Checkpoint& reference) {
+  Tensors tensors;
+  for (const TensorEntry& entry : reference.entries()) tensors.emplace_back(entry.name, reference.get(entry));
+  return tensors;
+}
+
+Tensor& named(Tensors& tensors, const std::string& name) {
+  return std::find_if(tensors.begin(), tensors.end(), [&](const auto& item) { return item.first == name; })->second;
+}
+
+// The fixture, and its reference with changes.
+class ReferenceCheck : public testing::Test {
+ protected:
+  ReferenceCheck() : folder_(fixture_folders("llama").front()), source_(Checkpoint::open(folder_)) {
+    tensors_ = tensors_of(Checkpoint::open(folder_ / "reference.safetensors"));
+  }
+
+  ReferenceReport check(const ReferenceOptions& options = {}) {
+    const fs::path path = temp_.path() / "reference.safetensors";
+    std::vector<TensorSpec> specs;
+    for (const auto& [name, tensor] : tensors_) specs.push_back({name, tensor.dtype(), tensor.shape()});
+    SafetensorsWriter writer(path, specs);
+    for (const auto& [name, tensor] : tensors_) writer.write(name, tensor);
+    writer.finish();
+    return check_reference(source_, Checkpoint::open(path), options);
+  }
+  void change(const std::string& name, int64_t index, float by) {
+    Tensor changed = named(tensors_, name).clone();
+    changed.mutable_data<float>()[index] += by;
+    named(tensors_, name) = changed;
+  }
+
+  TempFolder temp_;
+  fs::path folder_;
+  WeightSource source_;
+  Tensors tensors_;
+};
+
+TEST(ReferenceFixtures, AgreeAndSayHowRopeWasRounded) {
+  for (const auto& [name, rounded] : std::vector<std::pair<std::string, bool>>{
+           {"llama", false}, {"gpt2", false}, {"lfm2", false}, {"qwen3", true}, {"mixtral", true}}) {
+    for (const fs::path& folder : fixture_folders(name)) {
+      SCOPED_TRACE(folder.string());
+      const WeightSource source(Checkpoint::open(folder));
+      const Checkpoint reference = Checkpoint::open(folder / "reference.safetensors");
+      const ReferenceReport report = check_reference(source, reference);
+      EXPECT_TRUE(report.ok());
+      EXPECT_EQ(report.family, name);
+      EXPECT_EQ(report.rope_dtype.has_value(), rounded);
+      EXPECT_TRUE(report.not_checked.empty());
+      // Everything but token ids is a tensor or a line of tokens.
+      EXPECT_EQ(report.tensors.size() + 3, reference.entries().size());
+      EXPECT_EQ(report.tensors.front().name, "hidden_0");
+      for (const TokenCheck& tokens : report.tokens) EXPECT_EQ(tokens.same, tokens.total) << tokens.name;
+
+      ReferenceOptions exact;
+      exact.rope = RopeRounding::kExact;
+      EXPECT_EQ(check_reference(source, reference, exact).ok(), !rounded);
+    }
+  }
+}
+
+TEST_F(ReferenceCheck, FindsADifference) {
+  change("hidden_1", 5, 0.5f);
+  const ReferenceReport report = check();
+  EXPECT_FALSE(report.ok());
+  for (const TensorCheck& tensor : report.tensors) {
+    EXPECT_EQ(tensor.ok, tensor.name != "hidden_1") << tensor.name;
+    EXPECT_NEAR(tensor.max_abs, tensor.name == "hidden_1" ? 0.5 : 0, 1e-4) << tensor.name;
+  }
+  ReferenceOptions lenient;
+  lenient.tolerance = 1;
+  EXPECT_TRUE(check(lenient).ok());
+}
+
+TEST_F(ReferenceCheck, NotANumberIsADifference) {
+  change("logits", 7, NAN);
+  EXPECT_FALSE(check().ok());
+}
+
+TEST_F(ReferenceCheck, OtherGreedyTokensFail) {
+  std::vector<int32_t> greedy = named(tensors_, "greedy").to_vector<int32_t>();
+  greedy[3] = (greedy[3] + 1) % 192;
+  named(tensors_, "greedy") = from_vector(std::vector<int64_t>(greedy.begin(), greedy.end()), {1, 24});
+  const ReferenceReport report = check();
+  EXPECT_FALSE(report.ok());
+  const auto tokens = std::find_if(report.tokens.begin(), report.tokens.end(), [](const auto& t) { return !t.ok; });
+  ASSERT_NE(tokens, report.tokens.end());
+  EXPECT_EQ(tokens->name, "greedy");
+  EXPECT_EQ(tokens->note.find("token 3 is "), 0u) << tokens->note;
+}
+
+TEST_F(ReferenceCheck, ListsWhatItDoesNotKnow) {
+  tensors_.emplace_back("hidden_x", zeros({3}));
+  tensors_.emplace_back("hidden_9", zeros({3}));
+  tensors_.emplace_back("router_0", zeros({3}));
+  ReferenceReport report = check();
+  std::sort(report.not_checked.begin(), report.not_checked.end());
+  EXPECT_EQ(report.not_checked, (std::vector<std::string>{"hidden_9", "hidden_x", "router_0"}));
+  EXPECT_TRUE(report.ok());
+}
+
+TEST_F(ReferenceCheck, WrongShapesAndMissingTensorsAreSaid) {
+  named(tensors_, "hidden_2") = zeros({1, 24, 32});
+  const ReferenceReport report = check();
+  const auto hidden = std::find_if(report.tensors.begin(), report.tensors.end(), [](const auto& t) { return !t.ok; });
+  ASSERT_NE(hidden, report.tensors.end());
+  EXPECT_EQ(hidden->problem, "the model gives [24, 64]");
+
+  const Tensors all = tensors_;
+  std::erase_if(tensors_, [](const auto& item) { return item.first == "logits"; });
+  EXPECT_THROW(check(), Error);
+  tensors_ = all;
+  named(tensors_, "input_ids") = zeros({2, 12}, DType::kI64);
+  EXPECT_THROW(check(), Error);
+  named(tensors_, "input_ids") = full({1, 24}, 100000, DType::kI64);
+  EXPECT_THROW(check(), Error);
+}
+
+}  // namespace
+}  // namespace wick
