@@ -25,35 +25,37 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-std::string progress_line(int64_t done_bytes, int64_t total_bytes, double seconds, std::string_view what, int width) {
-  const double part =
-      total_bytes > 0 ? std::clamp(static_cast<double>(done_bytes) / static_cast<double>(total_bytes), 0.0, 1.0) : 1;
+std::string progress_line(int64_t done, int64_t total, double seconds, std::string_view what, int width,
+                          ProgressUnit unit) {
+  const double part = total > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0) : 1;
   const auto filled = static_cast<size_t>(part * kBarWidth);
   std::string line = fmt::format("[{:<{}}] {:3.0f} %", std::string(filled, '#'), kBarWidth, std::floor(part * 100));
-  if (seconds > kTooEarly && done_bytes > 0) {
-    const double rate = static_cast<double>(done_bytes) / seconds;
-    line += fmt::format("  {:>8}/s  {} left", bytes_text(static_cast<int64_t>(rate)),
-                        clock_text(static_cast<double>(total_bytes - done_bytes) / rate));
+  if (seconds > kTooEarly && done > 0) {
+    const double rate = static_cast<double>(done) / seconds;
+    const auto whole = static_cast<int64_t>(rate);
+    line += fmt::format("  {:>8}/s  {} left", unit == ProgressUnit::kBytes ? bytes_text(whole) : cat(whole, " tokens"),
+                        clock_text(static_cast<double>(total - done) / rate));
   }
   line += fmt::format("  {}", what);
   if (line.size() > static_cast<size_t>(std::max(width, 1))) line.resize(static_cast<size_t>(std::max(width, 1)));
   return line;
 }
 
-ProgressBar::ProgressBar(int64_t total_bytes) : total_(total_bytes), terminal_(Terminal::of_stderr()) {
+ProgressBar::ProgressBar(int64_t total, ProgressUnit unit, std::chrono::milliseconds quiet)
+    : total_(total), unit_(unit), quiet_(quiet), terminal_(Terminal::of_stderr()) {
   visible_ = isatty(STDERR_FILENO) != 0;
 }
 
 ProgressBar::~ProgressBar() {
-  if (visible_) std::fputs("\r\033[K", stderr);
+  if (drawn_ != Clock::time_point()) std::fputs("\r\033[K", stderr);
 }
 
-void ProgressBar::show(int64_t done_bytes, std::string_view what) {
+void ProgressBar::show(int64_t done, std::string_view what) {
   const auto now = Clock::now();
-  if (!visible_ || now - drawn_ < kBetween) return;
+  if (!visible_ || now - start_ < quiet_ || now - drawn_ < kBetween) return;
   drawn_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const std::string line = progress_line(done_bytes, total_, seconds, what, terminal_.width - 1);
+  const std::string line = progress_line(done, total_, seconds, what, terminal_.width - 1, unit_);
   std::fputs(cat("\r", line, "\033[K").c_str(), stderr);
   std::fflush(stderr);
 }

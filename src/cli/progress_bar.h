@@ -9,21 +9,26 @@
 
 namespace wick {
 
+enum class ProgressUnit : uint8_t { kBytes, kTokens };
+
 // One line that is drawn again and again on standard error. Draws nothing when that is not a terminal.
 class ProgressBar {
  public:
-  explicit ProgressBar(int64_t total_bytes);
+  // Work that is done before `quiet` has passed shows no bar at all.
+  explicit ProgressBar(int64_t total, ProgressUnit unit = ProgressUnit::kBytes, std::chrono::milliseconds quiet = {});
   ~ProgressBar();  // removes the line
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   // `done` of the total, now at work on `what`. Draws at most ten times a second.
-  void show(int64_t done_bytes, std::string_view what);
+  void show(int64_t done, std::string_view what);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   int64_t total_;
+  ProgressUnit unit_;
+  std::chrono::milliseconds quiet_;
   bool visible_;
   Terminal terminal_;
   Clock::time_point start_ = Clock::now();
@@ -31,6 +36,7 @@ class ProgressBar {
 };
 
 // "[#####     ]  50 %  12.3 MiB/s  0:05 left  blk.0.attn_q.weight", no wider than `width`.
-std::string progress_line(int64_t done_bytes, int64_t total_bytes, double seconds, std::string_view what, int width);
+std::string progress_line(int64_t done, int64_t total, double seconds, std::string_view what, int width,
+                          ProgressUnit unit = ProgressUnit::kBytes);
 
 }  // namespace wick
