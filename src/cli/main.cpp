@@ -33,7 +33,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   wick::Action action;
   wick::add_run(app, action);
-  //wick::add_chat(app, action);
+  wick::add_chat(app, action);
   wick::add_doctor(app, action);
   wick::add_inspect(app, action);
   wick::add_quantize(app, action);

@@ -125,12 +125,6 @@ bool Conversation::undo() {
   return count > 0;
 }
 
-bool Conversation::forget_answer() {
-  const size_t count = last_user();
-  if (count > 0) messages_.resize(count);
-  return count > 0;
-}
-
 ChatPrompt Conversation::prompt() const {
   ChatInput input;
   input.messages = Value::list(messages_);
@@ -143,7 +137,7 @@ Reply Conversation::ask(std::string_view text, const GenerateParams& params, Rep
   add("user", text);
   try {
     Reply reply = answer(params, callback);
-    if (reply.result.reason == StopReason::kCancelled && reply.result.tokens.empty()) messages_.resize(before);
+    if (came_to_nothing(reply.result)) messages_.resize(before);
     return reply;
   } catch (...) {
     messages_.resize(before);
@@ -169,9 +163,27 @@ Reply Conversation::answer(const GenerateParams& params, ReplyCallback callback)
     return callback({event, delta});
   });
   reply.response = parser.response();
-  const bool nothing = reply.result.reason == StopReason::kCancelled && reply.result.tokens.empty();
-  if (!nothing) add_answer(reply.response);
+  if (!came_to_nothing(reply.result)) add_answer(reply.response);
   return reply;
+}
+
+std::optional<Reply> Conversation::answer_again(const GenerateParams& params, ReplyCallback callback) {
+  const size_t count = last_user();
+  if (count == 0) return std::nullopt;
+  const std::vector<Value> before = messages_;
+  messages_.resize(count);
+  try {
+    Reply reply = answer(params, callback);
+    if (came_to_nothing(reply.result)) messages_ = before;
+    return reply;
+  } catch (...) {
+    messages_ = before;
+    throw;
+  }
+}
+
+bool Conversation::came_to_nothing(const GenerateResult& result) {
+  return result.reason == StopReason::kCancelled && result.tokens.empty();
 }
 
 void Conversation::add_answer(const Response& response) {

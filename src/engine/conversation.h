@@ -46,8 +46,6 @@ class Conversation {
   void clear();                 // all but the system message and the tools
   // Takes back the last message of the user and what followed; false when there is none.
   bool undo();
-  // Takes back what followed the last message of the user; false when there is none.
-  bool forget_answer();
 
   ChatPrompt prompt() const;
 
@@ -56,9 +54,13 @@ class Conversation {
   Reply ask(std::string_view text, const GenerateParams& params, ReplyCallback callback);
   // The answer to the messages so far. Throws as make_chat_prompt() and Generator::generate() do.
   Reply answer(const GenerateParams& params, ReplyCallback callback);
+  // Another answer to the last message of the user, in place of what followed it; empty when there is none. What was
+  // there stays when an error is thrown, or nothing comes before a cancel.
+  std::optional<Reply> answer_again(const GenerateParams& params, ReplyCallback callback);
 
  private:
   size_t last_user() const;  // its index plus one; 0: none
+  static bool came_to_nothing(const GenerateResult& result);
   void add_answer(const Response& response);
 
   Generator generator_;
