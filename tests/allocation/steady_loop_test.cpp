@@ -1,11 +1,13 @@
-// Counts every heap allocation of the process: a forward pass repeated in an arena must make none.
+// Counts every heap allocation of the process: a forward pass repeated in an arena must make none, nor sampling.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <vector>
 
 #include "base/thread_pool.h"
+#include "engine/sampler.h"
 #include "ops/ops.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
@@ -86,6 +88,32 @@ TEST(SteadyLoop, AllocatesNothingFromTheHeap) {
   const int64_t before = allocations.load();
   for (int i = 0; i < 20; ++i) EXPECT_EQ(pass(), expected);
   EXPECT_EQ(allocations.load() - before, 0);
+}
+
+TEST(SteadyLoop, SamplingAllocatesNothingFromTheHeap) {
+  std::vector<float> logits(5000);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i * i % 97) / 10;
+  const std::vector<uint32_t> mask(logits.size() / 32 + 1, 0x55555555);
+  for (const SamplingParams& params :
+       {SamplingParams{}, SamplingParams{.temperature = 0}, SamplingParams{.top_p = 0.9f},
+        SamplingParams{.mirostat = true}, SamplingParams{.logprobs = 0},
+        SamplingParams{.top_k = 40,
+        .min_p = 0.01f,
+        .typical_p = 0.9f,
+        .repetition_penalty = 1.1f,
+        .dry_multiplier = 1,
+        .dry_breakers = {},
+        .xtc_probability = 0.5f}}) {
+    Sampler sampler(params, static_cast<int64_t>(logits.size()));
+    const auto answer = [&] {
+      for (int i = 0; i < 50; ++i) sampler.accept(sampler.sample(logits, mask).token);
+      sampler.rollback(50);
+    };
+    answer();
+    const int64_t before = allocations.load();
+    answer();
+    EXPECT_EQ(allocations.load() - before, 0);
+  }
 }
 
 TEST(SteadyLoop, TheCounterCounts) {
