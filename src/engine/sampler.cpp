@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/philox.h"
 #include "base/text.h"
 #include "engine/sampling/candidates.h"
+#include "engine/sampling/mask.h"
 #include "engine/sampling/mirostat.h"
 #include "engine/sampling/truncation.h"
 #include "engine/sampling/weights.h"
@@ -33,15 +35,6 @@ WorkingMemory& memory() {
 // Of [0, 1), from 53 bits.
 double uniform(uint32_t high, uint32_t low) {
   return static_cast<double>((uint64_t{high} << 32 | low) >> 11) * 0x1p-53;
-}
-
-void forbid_others(std::span<const uint32_t> allowed, std::span<float> logits) {
-  for (size_t begin = 0; begin < logits.size(); begin += 32) {
-    const uint32_t bits = begin / 32 < allowed.size() ? allowed[begin / 32] : 0;
-    if (bits == ~uint32_t{0}) continue;
-    const size_t count = std::min<size_t>(32, logits.size() - begin);
-    for (size_t i = 0; i < count; ++i) logits[begin + i] = bits >> i & 1 ? logits[begin + i] : kForbidden;
-  }
 }
 
 void check_logits(std::span<const float> logits, int64_t vocabulary) {
@@ -122,7 +115,7 @@ std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<
   for (const auto& [token, bias] : params_.logit_bias) adjusted[static_cast<size_t>(token)] += bias;
   if (penalties_.is_needed()) penalties_.apply(adjusted);
   if (dry_.is_needed()) dry_.apply(history_, adjusted, memory().dry);
-  if (!allowed.empty()) forbid_others(allowed, adjusted);
+  if (!allowed.empty()) sampling::forbid_others(allowed, adjusted);
   return adjusted;
 }
 

@@ -72,7 +72,7 @@ Tensor Decoder::embed(const ForwardBatch& batch, const DecoderStep& step) const 
   if (config_.embedding_scale != 1) x = mul(x, config_.embedding_scale);
   x = step.hooks(HookPoint::kEmbed, -1, x);
   if (positions_.defined()) {
-    x = add(x, embedding(index_tensor(step.positions, device_), positions_).to_dtype(DType::kF32));
+    x = add(x, embedding(step.position_ids.to_device(device_), positions_).to_dtype(DType::kF32));
   }
   return embed_norm_(x);
 }

@@ -91,6 +91,7 @@ void check_decoder_config(const DecoderConfig& config) {
   if (dense) check_count(config, "intermediate_size", config.intermediate);
   if (sparse) check_moe(config, config.moe.value_or(MoeConfig{}));
   if (convolution) check_count(config, "conv_L_cache", config.conv_taps, 1024);
+  if (config.ropes.size() > kMostRopes) throw bad(config, cat(config.ropes.size(), " kinds of rope"));
   for (const RopeConfig& rope : config.ropes) check_rope(config, rope);
 }
 

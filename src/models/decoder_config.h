@@ -53,6 +53,8 @@ struct LayerKind {
   bool sparse = false;       // experts instead of one MLP
 };
 
+inline constexpr size_t kMostRopes = 4;  // kinds of rotation in one model
+
 // A decoder-only transformer. The defaults are Llama; a family sets what it does differently.
 struct DecoderConfig {
   std::string family;
@@ -85,7 +87,7 @@ struct DecoderConfig {
   float attention_soft_cap = 0, logit_soft_cap = 0;
   float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
 
-  std::vector<RopeConfig> ropes;  // empty: nothing is rotated
+  std::vector<RopeConfig> ropes;  // at most kMostRopes; empty: nothing is rotated
   std::vector<LayerKind> kinds;   // one per layer
   std::optional<MoeConfig> moe;
   int64_t conv_taps = 0;  // of convolution layers

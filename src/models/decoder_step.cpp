@@ -35,14 +35,15 @@ PagedRows paged_rows(const ForwardBatch& batch, Device device) {
 DecoderStep::DecoderStep(const ForwardBatch& batch, const KvCache& kv, const std::vector<RopeTable>& rope_tables,
                          Device device, size_t convolution_layers)
     : cache(kv), tables(rope_tables), convolutions(convolution_layers) {
-  positions.reserve(batch.tokens.size());
+  position_ids = empty({static_cast<int64_t>(batch.tokens.size())}, DType::kI64);
+  auto* position = position_ids.mutable_data<int64_t>();
+  positions = {position, batch.tokens.size()};
   for (const SequenceRows& rows : batch.sequences) {
-    for (int64_t i = 0; i < rows.tokens; ++i) positions.push_back(rows.position + i);
+    for (int64_t i = 0; i < rows.tokens; ++i) *position++ = rows.position + i;
   }
   int64_t begin = 0;
   for (const SequenceRows& rows : batch.sequences) {
-    hooks.add(begin, std::span(positions).subspan(static_cast<size_t>(begin), static_cast<size_t>(rows.tokens)),
-              rows.hooks);
+    hooks.add(begin, positions.subspan(static_cast<size_t>(begin), static_cast<size_t>(rows.tokens)), rows.hooks);
     for (size_t i = 0; i < convolution_layers; ++i) {
       convolutions[i].push_back({begin, rows.tokens, rows.state->tensors[i]});
     }
@@ -56,8 +57,8 @@ DecoderStep::DecoderStep(const ForwardBatch& batch, const KvCache& kv, const std
   }
 }
 
-Tensor index_tensor(const std::vector<int64_t>& indices, Device device) {
-  return from_vector(indices, {static_cast<int64_t>(indices.size())}).to_device(device);
+Tensor index_tensor(std::span<const int64_t> indices, Device device) {
+  return from_span(indices, {static_cast<int64_t>(indices.size())}).to_device(device);
 }
 
 }  // namespace wick

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "base/inline_vector.h"
+#include "models/decoder_config.h"
 #include "models/forward_batch.h"
 #include "nn/attention.h"
 #include "nn/short_conv.h"
@@ -15,14 +17,15 @@ struct DecoderStep {
 
   const KvCache& cache;
   const std::vector<RopeTable>& tables;
-  std::vector<int64_t> positions;  // of each row
+  Tensor position_ids;                 // i64 [rows], on the host
+  std::span<const int64_t> positions;  // the same
   AttentionStep attention;
-  std::vector<RopeRows> ropes;                             // one per table
+  InlineVector<RopeRows, kMostRopes> ropes;                // one per table
   std::vector<std::vector<ShortConv::Rows>> convolutions;  // one list per convolution layer
   BatchHooks hooks;
 };
 
 // Indices as an i64 tensor on the device.
-Tensor index_tensor(const std::vector<int64_t>& indices, Device device);
+Tensor index_tensor(std::span<const int64_t> indices, Device device);
 
 }  // namespace wick

@@ -1,12 +1,15 @@
-// Counts every heap allocation of the process: a forward pass repeated in an arena must make none.
+// Counts every heap allocation of the process: a forward pass repeated in an arena must make none, nor sampling.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <vector>
 
 #include "base/thread_pool.h"
+#include "engine/sampler.h"
 #include "ops/ops.h"
+#include "support/model_fixtures.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
 
@@ -110,6 +113,57 @@ TEST(SteadyLoop, PagedAttentionAllocatesNothing) {
       quiet = allocations.load() == before ? quiet + 1 : 0;
     }
     EXPECT_EQ(quiet, 20);
+  }
+}
+
+// A token of an answer, from the batch to the logits, after the first.
+TEST(SteadyLoop, DecodingAllocatesNothing) {
+  for (const char* family : {"llama", "gemma3", "qwen3", "gpt2", "falcon"}) {
+    const TestModel model(family_folder(family), {}, DType::kF16);
+    TestSequence sequence(model);
+    sequence.run(model, some_tokens(20, 1), false);
+    Arena arena;
+    ForwardBatch batch;
+    const std::vector<int32_t> token = {7};
+    const auto pass = [&] {
+      const ArenaScope scope(arena);
+      batch.clear();
+      sequence.add_to(batch, token, false);
+      model.model->forward(batch, model.cache);
+    };
+    int quiet = 0;
+    for (int i = 0; i < 200 && quiet < 20; ++i) {
+      const int64_t before = allocations.load();
+      pass();
+      quiet = allocations.load() == before ? quiet + 1 : 0;
+    }
+    EXPECT_EQ(quiet, 20) << family;
+  }
+}
+
+TEST(SteadyLoop, SamplingAllocatesNothingFromTheHeap) {
+  std::vector<float> logits(5000);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i * i % 97) / 10;
+  const std::vector<uint32_t> mask(logits.size() / 32 + 1, 0x55555555);
+  for (const SamplingParams& params :
+       {SamplingParams{}, SamplingParams{.temperature = 0}, SamplingParams{.top_p = 0.9f},
+        SamplingParams{.mirostat = true}, SamplingParams{.logprobs = 0},
+        SamplingParams{.top_k = 40,
+        .min_p = 0.01f,
+        .typical_p = 0.9f,
+        .repetition_penalty = 1.1f,
+        .dry_multiplier = 1,
+        .dry_breakers = {},
+        .xtc_probability = 0.5f}}) {
+    Sampler sampler(params, static_cast<int64_t>(logits.size()));
+    const auto answer = [&] {
+      for (int i = 0; i < 50; ++i) sampler.accept(sampler.sample(logits, mask).token);
+      sampler.rollback(50);
+    };
+    answer();
+    const int64_t before = allocations.load();
+    answer();
+    EXPECT_EQ(allocations.load() - before, 0);
   }
 }
 
