@@ -32,6 +32,11 @@ struct Panels {
   int64_t length(int64_t p) const { return length_least + (p < longer ? 1 : 0); }
 };
 
+// Panels that each convert keys and values as they load them; not worth it where that takes more than an instruction.
+template <typename T>
+inline constexpr int64_t kUnconvertedPanels =
+    std::is_same_v<T, Half> && !WICK_NATIVE_F16_AND_MASKS ? 1 : cpu::kPagedFewPanels;
+
 template <typename T>
 struct PagedKernel {
   const PagedPlan& plan;
@@ -40,8 +45,9 @@ struct PagedKernel {
   const int64_t rows = item.row_count, stride = plan.sum_stride();
   const Panels panels{rows};
   const int32_t* table = plan.table + item.sequence * plan.table_stride;
+  const bool few = panels.parts <= cpu::kPagedFewPanels;
   // Many panels share one conversion to f32. Values whose rows are not whole vectors are copied even for few.
-  const bool few = panels.parts <= cpu::kPagedFewPanels, many = !few && !std::is_same_v<T, float>;
+  const bool many = panels.parts > kUnconvertedPanels<T> && !std::is_same_v<T, float>;
   const bool copies_values = many || plan.value_dim % kPagedLanes != 0;
   float *query = nullptr, *keys = nullptr, *values = nullptr;
   PanelWeights* weights = nullptr;
@@ -210,8 +216,15 @@ struct PagedKernel {
     for (int64_t h = 0; h < task.head_count; ++h) {
       const auto blocks = find_keys(h, key);
       const TileAhead ahead = h + 1 < task.head_count ? ahead_keys(h + 1, key, end) : ahead_values(0, key);
-      for (int64_t p = 0; p < panels.parts; ++p) {
-        score(h, p, key, blocks, p ? TileAhead() : ahead, weights[h * panels.parts + p]);
+      const auto score_all = [&](const auto& from) HWY_ATTR {
+        for (int64_t p = 0; p < panels.parts; ++p) {
+          score(h, p, key, from, p ? TileAhead() : ahead, weights[h * panels.parts + p]);
+        }
+      };
+      if (many) {
+        score_all(convert_keys(blocks));
+      } else {
+        score_all(blocks);
       }
     }
     for (int64_t h = 0; h < task.head_count; ++h) {

@@ -8,15 +8,15 @@
 
 namespace wick::cpu {
 
-// Softmax is kept up to date over tiles of keys that begin at multiples of kTileKeys, starting anew at multiples of
-// kSplitKeys; the splits are then joined in order. Both are counted from position 0, so that a row's sums do not depend
-// on what else is computed, nor on whether its splits are computed at once.
+// Softmax is kept up to date over tiles of keys that begin at multiples of kPagedTileKeys, starting anew at multiples
+// of kPagedSplitKeys; the splits are then joined in order. Both are counted from position 0, so that a row's sums do
+// not depend on what else is computed, nor on whether its splits are computed at once.
 inline constexpr int64_t kPagedTileKeys = 64, kPagedSplitKeys = 1024;
 inline constexpr int64_t kPagedTileBlocks = kPagedTileKeys / kKvBlockTokens;
 // Rows of a task at most; they share one conversion of a tile of keys.
 inline constexpr int64_t kPagedMostRows = 192;
-// Rows are computed in panels of up to 6. Few panels use keys and values as they lie, for several heads in turn.
-inline constexpr int64_t kPagedPanelRows = 6, kPagedFewPanels = 2;
+// Rows are computed in panels of up to 6. Few panels take several heads in turn, keys and values as they lie.
+inline constexpr int64_t kPagedPanelRows = 6, kPagedFewPanels = 8;
 
 // One call as the kernels see it; strides in elements.
 struct PagedPlan {
