@@ -144,6 +144,19 @@ TEST(Tokenizer, LongWordsMergeByTheBook) {
   }
 }
 
+// Without offsets, shorter ways are taken: tables instead of steps.
+TEST(Tokenizer, OffsetsDoNotChangeTokens) {
+  std::mt19937 random(12);
+  for (const std::string& name : all_fixtures()) {
+    const Tokenizer tokenizer = fixture(name);
+    for (int i = 0; i < 300; ++i) {
+      std::string text = i % 4 == 0 ? random_bytes(random) : random_utf8(random);
+      if (i % 5 == 0) text += "\u0300\u0316\u302E\u0301 \u1100\u1161\u0130\u6F22\u1F600";
+      EXPECT_EQ(tokenizer.encode(text), tokenizer.encode_with_offsets(text).ids) << name << ": " << in_quotes(text);
+    }
+  }
+}
+
 TEST(Tokenizer, ControlTokensAreAllowedForbiddenOrText) {
   const Tokenizer tokenizer = fixture("llama3-like");
   const int end = *tokenizer.id_of("<|eot_id|>");
