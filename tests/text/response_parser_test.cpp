@@ -191,7 +191,13 @@ std::vector<Case> cases() {
       {"dsml, cut off",
        S::kDsml,
        "<｜DSML｜tool_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" string=\"true\">x",
-       {"", "", {{"", "f", "{}"}}}},
+       {"", "", {{"", "f", "{\"a\": \"x"}}}},
+      {"dsml, broken text",
+       S::kDsml,
+       "<｜DSML｜tool_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" "
+       "string=\"true\">\xC3\xA9\xE2\x82<\xF0"
+       "</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>",
+       {"", "", {{"", "f", "{\"a\": \"\xC3\xA9\xEF\xBF\xBD<\xEF\xBF\xBD\"}"}}}},
       {"minimax",
        S::kMiniMax,
        "Ok\n<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"a\">x y</parameter>\n<parameter "
@@ -312,6 +318,18 @@ TEST(ResponseParser, ArgumentsArriveAsTheyAreWritten) {
   ASSERT_EQ(delta.tool_calls.size(), 1u);
   EXPECT_EQ(delta.tool_calls[0].arguments, ": 1}");
   EXPECT_EQ(delta.tool_calls[0].name, "");
+}
+
+TEST(ResponseParser, TextsOfTaggedCallsArriveAsTheyAreWritten) {
+  ResponseFormat format;
+  format.tool_calls = ToolCallShape::kDsml;
+  ResponseParser parser(format);
+  parser.feed("<｜DSML｜tool_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" string=\"true\">one \"");
+  ASSERT_EQ(parser.response().tool_calls.size(), 1u);
+  EXPECT_EQ(parser.response().tool_calls[0].arguments, R"({"a": "one \")");
+  const ResponseDelta delta = parser.feed("two\xC3");
+  ASSERT_EQ(delta.tool_calls.size(), 1u);
+  EXPECT_EQ(delta.tool_calls[0].arguments, "two");
 }
 
 TEST(ResponseParser, HoldsBackOnlyWhatMayBeAMarker) {

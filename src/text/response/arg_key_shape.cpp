@@ -39,7 +39,7 @@ class ArgKeyShape : public Shape {
 
   void finish(Builder& builder) override {
     if (state_ == State::kName) builder.add_content(kOpen);
-    if (state_ != State::kContent && state_ != State::kName) arguments_.end(builder);
+    if (state_ != State::kContent && state_ != State::kName) arguments_.cut_off(builder);
   }
 
  private:
@@ -107,26 +107,28 @@ class ArgKeyShape : public Shape {
     const MarkerHit hit = find_marker(text, {kValue, kKey, kClose}, final);
     if (hit.which < 0) return hit.at;
     if (hit.which > 0) {  // a key without a value
-      arguments_.add(trimmed(key_), "null", false, builder);
+      arguments_.begin_value(trimmed(key_), false, builder);
+      arguments_.add_to_value("null", builder);
+      arguments_.end_value(builder);
       return hit.at + go(State::kBetween);
     }
-    value_.clear();
+    arguments_.begin_value(trimmed(key_), std::nullopt, builder);
     state_ = State::kValue;
     return hit.at + kValue.size();
   }
 
   size_t value(std::string_view text, bool final, Builder& builder) {
     const MarkerHit hit = find_marker(text, {kValueEnd}, final);
-    value_ += text.substr(0, hit.at);
+    arguments_.add_to_value(text.substr(0, hit.at), builder);
     if (hit.which < 0) return hit.at;
-    arguments_.add(trimmed(key_), value_, std::nullopt, builder);
+    arguments_.end_value(builder);
     state_ = State::kBetween;
     return hit.at + kValueEnd.size();
   }
 
   ArgumentList arguments_;
   State state_ = State::kContent;
-  std::string key_, value_;
+  std::string key_;
   bool again_ = false;
 };
 

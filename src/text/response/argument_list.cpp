@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "base/json_write.h"
-#include "base/utf8.h"
+#include "base/text.h"
+#include "text/code_points.h"
 
 namespace wick::response {
 namespace {
@@ -38,7 +39,7 @@ std::string json_of(const std::string& text, std::optional<bool> is_text) {
     }
   }
   std::string out;
-  append_json_text(out, is_utf8(text) ? text : "");
+  append_json_text(out, replace_invalid_utf8(text));
   return out;
 }
 
@@ -50,13 +51,52 @@ void ArgumentList::begin(std::string_view function, Builder& builder) {
   builder.begin_call(function);
 }
 
-void ArgumentList::add(std::string_view name, const std::string& value, std::optional<bool> is_text, Builder& builder) {
-  std::string entry = std::exchange(first_, false) ? "{" : ", ";
-  append_json_text(entry, is_utf8(name) ? name : "");
-  if (!is_text) is_text = declared_as_text(tools_, function_, name);
-  builder.add_arguments(entry + ": " + json_of(value, is_text));
+void ArgumentList::begin_value(std::string_view name, std::optional<bool> is_text, Builder& builder) {
+  name_ = replace_invalid_utf8(name);
+  is_text_ = is_text ? is_text : declared_as_text(tools_, function_, name);
+  value_.clear();
+  in_text_ = is_text_.value_or(false);
+  if (in_text_) builder.add_arguments(cat(entry(), "\""));
+}
+
+std::string ArgumentList::entry() {
+  std::string out = std::exchange(first_, false) ? "{" : ", ";
+  append_json_text(out, name_);
+  return out + ": ";
+}
+
+void ArgumentList::add_to_value(std::string_view part, Builder& builder) {
+  value_ += part;
+  if (in_text_) pass_text_on(false, builder);
+}
+
+// All but a character that may go on in the next part.
+void ArgumentList::pass_text_on(bool final, Builder& builder) {
+  size_t end = value_.size();
+  for (size_t last = 1; !final && last <= 3 && last <= value_.size(); ++last) {
+    if (utf8_part_at(value_, value_.size() - last).cut) end = value_.size() - last;
+  }
+  std::string text;
+  append_json_text(text, replace_invalid_utf8(std::string_view(value_).substr(0, end)));
+  builder.add_arguments(std::string_view(text).substr(1, text.size() - 2));
+  value_.erase(0, end);
+}
+
+void ArgumentList::end_value(Builder& builder) {
+  if (in_text_) {
+    pass_text_on(true, builder);
+    builder.add_arguments("\"");
+  } else {
+    builder.add_arguments(entry() + json_of(value_, is_text_));
+  }
+  in_text_ = false;
 }
 
 void ArgumentList::end(Builder& builder) { builder.add_arguments(first_ ? "{}" : "}"); }
+
+void ArgumentList::cut_off(Builder& builder) {
+  if (in_text_) return pass_text_on(true, builder);
+  end(builder);
+}
 
 }  // namespace wick::response

@@ -42,7 +42,7 @@ class InvokeShape : public Shape {
       case State::kCalls: return calls(text, final);
       case State::kName: return name(text, final, builder);
       case State::kParameters: return parameters(text, final, builder);
-      case State::kHeader: return header(text, final);
+      case State::kHeader: return header(text, final, builder);
       case State::kValue: return value(text, final, builder);
     }
     return text.size();
@@ -52,7 +52,8 @@ class InvokeShape : public Shape {
 
   void finish(Builder& builder) override {
     if (state_ == State::kOpened) builder.add_content(held_);
-    if (state_ == State::kParameters || state_ == State::kHeader || state_ == State::kValue) arguments_.end(builder);
+    if (state_ == State::kParameters || state_ == State::kHeader || state_ == State::kValue)
+      arguments_.cut_off(builder);
   }
 
  private:
@@ -120,25 +121,24 @@ class InvokeShape : public Shape {
   }
 
   // KEY" string="true">
-  size_t header(std::string_view text, bool final) {
+  size_t header(std::string_view text, bool final, Builder& builder) {
     const auto [found, end] = find_header_end(text, ">", kMostHeader, final);
     if (found == Starts::kUnknown) return 0;
     const size_t size = found == Starts::kYes ? end : std::min(text.size(), kMostHeader);
     const std::string_view header = text.substr(0, size);
-    key_ = header.substr(0, header.find('"'));
-    is_text_.reset();
-    if (header.find("string=\"true\"") != header.npos) is_text_ = true;
-    if (header.find("string=\"false\"") != header.npos) is_text_ = false;
-    value_.clear();
+    std::optional<bool> is_text;
+    if (header.find("string=\"true\"") != header.npos) is_text = true;
+    if (header.find("string=\"false\"") != header.npos) is_text = false;
+    arguments_.begin_value(header.substr(0, header.find('"')), is_text, builder);
     state_ = State::kValue;
     return found == Starts::kYes ? end + 1 : size;
   }
 
   size_t value(std::string_view text, bool final, Builder& builder) {
     const MarkerHit hit = find_marker(text, {marks_.parameter_end}, final);
-    value_ += text.substr(0, hit.at);
+    arguments_.add_to_value(text.substr(0, hit.at), builder);
     if (hit.which < 0) return hit.at;
-    arguments_.add(key_, value_, is_text_, builder);
+    arguments_.end_value(builder);
     state_ = State::kParameters;
     return hit.at + marks_.parameter_end.size();
   }
@@ -146,8 +146,7 @@ class InvokeShape : public Shape {
   const InvokeMarks& marks_;
   ArgumentList arguments_;
   State state_ = State::kContent;
-  std::string held_, key_, value_;
-  std::optional<bool> is_text_;
+  std::string held_;
   bool again_ = false;
 };
 

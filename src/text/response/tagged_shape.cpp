@@ -136,7 +136,9 @@ class TaggedShape : public Shape {
     if (hit.which < 0) return hit.at;
     if (value_.starts_with('\n')) value_.erase(0, 1);
     if (value_.ends_with('\n')) value_.pop_back();
-    arguments_.add(key_, value_, std::nullopt, builder);
+    arguments_.begin_value(key_, std::nullopt, builder);
+    arguments_.add_to_value(value_, builder);
+    arguments_.end_value(builder);
     state_ = State::kParameters;
     return hit.at + kParameterEnd.size();
   }
