@@ -1,7 +1,7 @@
 // A hostile template ends in an error, soon and in little memory.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <random>
 
 #include "fuzz/template_harness.h"
@@ -16,7 +16,7 @@ TEST(HostileTemplates, EachEndsInASentence) {
   options.limits.work = 5'000'000;
   for (const HostileTemplate& item : hostile_templates()) {
     SCOPED_TRACE(item.what);
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // of the CPU: the machine may be busy
     try {
       jinja::Template::parse(item.source).render({}, options);
       ADD_FAILURE() << "no error";
@@ -25,8 +25,8 @@ TEST(HostileTemplates, EachEndsInASentence) {
       EXPECT_TRUE(message.starts_with("template, line ") || message.starts_with("template: ")) << message;
       EXPECT_LT(message.size(), 400u) << message;
     }
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    EXPECT_LT(seconds.count(), 10) << "with sanitizers; far less without";
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    EXPECT_LT(seconds, 10) << "with sanitizers; far less without";
   }
 }
 
@@ -76,7 +76,7 @@ TEST(HostileTemplates, SurvivesMutations) {
   for (const std::string& seed : template_seeds()) seeds.push_back(seed);
   std::mt19937 random(3);
   for (const std::string& seed : seeds) {
-    for (int trial = 0; trial < 30; ++trial) {
+    for (int trial = 0; trial < 15; ++trial) {
       std::string source = seed;
       for (unsigned change = 0; change <= random() % 4 && !source.empty(); ++change) {
         const std::string& other = seeds[random() % seeds.size()];
