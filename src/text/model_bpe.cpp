@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kFewSymbols = 64;    // up to here, looking at all pairs beats a queue
 constexpr size_t kManySymbols = 512;  // from here on, a list per rank beats a queue
 constexpr size_t kChunk = 24;         // bytes; longer words are merged in chunks of about so many
+constexpr size_t kFewTokens = 5;      // in a chunk: the next may be longer
 constexpr size_t kWorthAPass = 16;    // a pass over all symbols pays when it joins one in so many
 
 constexpr std::string_view kMark = "\u2581";  // SentencePiece's mark before a word
@@ -200,9 +201,11 @@ void BpeModel::encode_long(std::string_view word, Work& work) const {
       chunk *= 2;
       continue;
     }
+    const size_t found = work.symbols.size() - seam;
     begin = end - work.symbols.back().bytes;  // the last token may go on behind the chunk
     work.symbols.pop_back();
-    chunk = std::max(kChunk, chunk / 2);
+    if (found < kFewTokens) chunk *= 2;  // they are long
+    if (found > 2 * kFewTokens) chunk = std::max(kChunk, chunk / 2);
     taken_back = 1;
   }
 }
