@@ -11,7 +11,7 @@ namespace wick::grammar {
 namespace {
 
 constexpr size_t kMaxItems = 50000;
-constexpr size_t kMaxSteps = 50000;  // returns looked at for one state
+constexpr size_t kMaxSteps = 20000;  // returns looked at for one state
 constexpr size_t kFewItems = 24;
 
 }  // namespace
