@@ -14,6 +14,7 @@ namespace wick {
 class AlignedText {
  public:
   AlignedText() = default;
+  explicit AlignedText(std::string untracked) : text_(std::move(untracked)) {}
   // `base`: where the text starts in the original. The text must be valid UTF-8.
   AlignedText(std::string_view text, uint32_t base, bool tracked);
   // The same for text that was repaired: origins say where each byte came from.

@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "text/builtin_templates.h"
+#include "text/tool_arguments.h"
 
 namespace wick {
 namespace {
@@ -99,12 +100,29 @@ const std::string& ChatTemplate::source(bool with_tools) const { return pick(wit
 
 std::string ChatTemplate::render(const ChatInput& input, const jinja::RenderOptions& options) const {
   jinja::Dict variables = variables_;
-  variables.set("messages", input.messages);
   variables.set("tools", input.tools);
   variables.set("documents", input.documents);
   variables.set("add_generation_prompt", input.add_generation_prompt);
-  for (const auto& [name, value] : input.variables.entries()) variables.set(name, value);
-  return pick(!input.tools.is_none()).parsed.render(variables, options);
+  const jinja::Template& chosen = pick(!input.tools.is_none()).parsed;
+  const auto render_with = [&](const jinja::Value& messages) {
+    variables.set("messages", messages);
+    for (const auto& [name, value] : input.variables.entries()) variables.set(name, value);
+    return chosen.render(variables, options);
+  };
+  const auto parsed = with_parsed_arguments(input.messages);
+  if (!parsed) return render_with(input.messages);
+  try {
+    std::string result = render_with(*parsed);
+    if (!shows_python_arguments(result, *parsed)) return result;
+    std::string other = render_with(input.messages);
+    return shows_argument_texts(other, input.messages) ? other : result;
+  } catch (const Error& error) {
+    try {
+      return render_with(input.messages);  // it joins the text to others
+    } catch (const Error&) {
+      throw error;
+    }
+  }
 }
 
 }  // namespace wick

@@ -37,6 +37,8 @@ class ChatTemplate {
   static ChatTemplate built_in(std::string_view name);
   static std::vector<std::string_view> built_in_names();
 
+  // Arguments of tool calls that are JSON text of an object are given to the template as a mapping, unless it is one
+  // that puts the text itself into the prompt.
   std::string render(const ChatInput& input, const jinja::RenderOptions& options = {}) const;
 
   const std::string& source(bool with_tools = false) const;

@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include <array>
+#include <cstring>
 #include <memory>
 
 namespace wick {
@@ -66,6 +67,10 @@ const uint8_t* char_set_table() {
 
 uint8_t char_sets_of(char32_t value) { return value < 0x10000 ? char_set_table()[value] : compute_sets(value); }
 
+int combining_class(char32_t value) {
+  return utf8proc_get_property(static_cast<utf8proc_int32_t>(value))->combining_class;
+}
+
 void append_lower(std::u32string& out, char32_t value) {
   if (value == 0x130) {
     out += U"i\u0307";
@@ -74,35 +79,37 @@ void append_lower(std::u32string& out, char32_t value) {
   }
 }
 
-Utf8Part utf8_part_at(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  if (first < 0x80) return {1, true, false};
-  if (first < 0xC2 || first > 0xF4) return {1, false, false};
-  const uint32_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  // The second byte's range excludes overlong forms, surrogates and values past the last code point.
-  const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  for (uint32_t i = 1; i < length; ++i) {
-    if (at + i >= text.size()) return {i, false, true};
-    const unsigned char next = byte(at + i);
-    if (next < (i == 1 ? low : 0x80) || next > (i == 1 ? high : 0xBF)) return {i, false, false};
-  }
-  return {length, true, false};
-}
-
 std::string replace_invalid_utf8(std::string_view text) {
+  // What a byte that is no first byte of a longer character becomes: itself, or U+FFFD.
+  struct Replacement {
+    char bytes[3];
+    uint8_t size;  // 0: look further
+  };
+  static constexpr auto kReplacements = [] {
+    std::array<Replacement, 256> table{};
+    for (int byte = 0; byte < 256; ++byte) {
+      if (byte < 0x80) {
+        table[byte] = {{static_cast<char>(byte)}, 1};
+      } else if (byte < 0xC2 || byte > 0xF4) {
+        table[byte] = {{'\xEF', '\xBF', '\xBD'}, 3};
+      }
+    }
+    return table;
+  }();
   std::string out;
-  out.resize(text.size() * 3);  // one byte becomes three at most
+  out.resize(text.size() * 3 + 3);  // one byte becomes three at most
   char* to = out.data();
   for (size_t at = 0; at < text.size();) {
-    if (static_cast<unsigned char>(text[at]) < 0x80) {
-      *to++ = text[at++];
+    const Replacement& simple = kReplacements[static_cast<unsigned char>(text[at])];
+    if (simple.size != 0) {  // without a branch on which of the two it is
+      std::memcpy(to, simple.bytes, 3);
+      to += simple.size;
+      ++at;
       continue;
     }
     const Utf8Part part = utf8_part_at(text, at);
-    const std::string_view character = part.valid ? text.substr(at, part.bytes) : "\xEF\xBF\xBD";
-    for (const char byte : character) *to++ = byte;
+    std::memcpy(to, part.valid ? text.data() + at : "\xEF\xBF\xBD", part.valid ? part.bytes : 3);
+    to += part.valid ? part.bytes : 3;
     at += part.bytes;
   }
   out.resize(static_cast<size_t>(to - out.data()));

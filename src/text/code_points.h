@@ -48,6 +48,9 @@ uint8_t char_sets_of(char32_t value);  // the sets it belongs to
 // The same as a table for the first 65,536 code points, for tight loops.
 const uint8_t* char_set_table();
 
+// Unicode's canonical combining class: marks of different classes may be put into another order.
+int combining_class(char32_t value);
+
 // Lower case, character by character: one code point, or two for U+0130.
 void append_lower(std::u32string& out, char32_t value);
 
@@ -60,6 +63,21 @@ struct Utf8Part {
   bool valid = false;
   bool cut = false;  // invalid only because the text ends here
 };
-Utf8Part utf8_part_at(std::string_view text, size_t at);
+inline Utf8Part utf8_part_at(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  if (first < 0x80) return {1, true, false};
+  if (first < 0xC2 || first > 0xF4) return {1, false, false};
+  const uint32_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  // The second byte's range excludes overlong forms, surrogates and values past the last code point.
+  const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  for (uint32_t i = 1; i < length; ++i) {
+    if (at + i >= text.size()) return {i, false, true};
+    const unsigned char next = byte(at + i);
+    if (next < (i == 1 ? low : 0x80) || next > (i == 1 ? high : 0xBF)) return {i, false, false};
+  }
+  return {length, true, false};
+}
 
 }  // namespace wick

@@ -13,9 +13,10 @@
 namespace wick {
 namespace {
 
-constexpr size_t kFewSymbols = 80;    // up to here, looking at all pairs beats a queue
+constexpr size_t kFewSymbols = 64;    // up to here, looking at all pairs beats a queue
 constexpr size_t kManySymbols = 512;  // from here on, a list per rank beats a queue
-constexpr size_t kLongWord = 256;     // bytes; from here on, a word is first cut where no token can cross
+constexpr size_t kChunk = 24;         // bytes; longer words are merged in chunks of about so many
+constexpr size_t kFewTokens = 5;      // in a chunk: the next may be longer
 constexpr size_t kWorthAPass = 16;    // a pass over all symbols pays when it joins one in so many
 
 constexpr std::string_view kMark = "\u2581";  // SentencePiece's mark before a word
@@ -81,17 +82,14 @@ void BpeModel::encode(std::string_view text, std::span<const Span> pieces, Token
   WordCache& cache = WordCache::of_this_thread();
   for (const Span range : pieces) {
     const std::string_view piece = text.substr(range.begin, range.size());
-    WordCache::Entry* entry = nullptr;
-    if (piece.size() <= WordCache::kMaxBytes) {
-      entry = &cache.place(owner_, piece);
-      if (WordCache::holds(*entry, owner_, piece)) {
-        uint32_t at = range.begin;
-        for (size_t token = 0; token < entry->tokens; ++token) {
-          sink.add(entry->ids[token], at, at + entry->lengths[token]);
-          at += entry->lengths[token];
-        }
-        continue;
-      }
+    if (reads_bytes_ && piece.size() <= 2 && !options_.ignore_merges) {
+      add_one_or_two(piece, range.begin, sink);
+      continue;
+    }
+    WordCache::Entry* const entry = piece.size() <= WordCache::kMaxBytes ? &cache.place(owner_, piece) : nullptr;
+    if (entry && WordCache::holds(*entry, owner_, piece)) {
+      WordCache::write(*entry, range.begin, sink);
+      continue;
     }
     work.symbols.clear();
     work.complete = true;
@@ -102,16 +100,20 @@ void BpeModel::encode(std::string_view text, std::span<const Span> pieces, Token
       at += symbol.bytes;
     }
     if (entry && work.complete && work.symbols.size() <= WordCache::kMaxTokens) {
-      entry->owner = owner_;
-      entry->bytes = static_cast<uint8_t>(piece.size());
-      entry->tokens = static_cast<uint8_t>(work.symbols.size());
-      std::memcpy(entry->word.data(), piece.data(), piece.size());
-      for (size_t token = 0; token < work.symbols.size(); ++token) {
-        entry->ids[token] = work.symbols[token].id;
-        entry->lengths[token] = static_cast<uint8_t>(work.symbols[token].bytes);
-      }
+      WordCache::start(*entry, owner_, piece);
+      for (const Symbol& symbol : work.symbols) WordCache::add(*entry, symbol.id, symbol.bytes);
     }
   }
+}
+
+void BpeModel::add_one_or_two(std::string_view bytes, uint32_t at, TokenSink& sink) const {
+  const auto first = static_cast<unsigned char>(bytes[0]), last = static_cast<unsigned char>(bytes.back());
+  if (bytes.size() == 1) return sink.add(byte_ids_[first], at, at + 1);
+  if (const uint32_t rank = byte_ranks_[first << 8 | last]; rank != MergeTable::kNoRank) {
+    return sink.add(merges_.result(rank), at, at + 2);
+  }
+  sink.add(byte_ids_[first], at, at + 1);
+  sink.add(byte_ids_[last], at + 1, at + 2);
 }
 
 int BpeModel::id_of_whole(std::string_view piece, Work& work) const {
@@ -129,7 +131,7 @@ void BpeModel::encode_uncached(std::string_view piece, Work& work) const {
     }
   }
   if (cuts_at_word_marks_ && piece.size() > kFewSymbols) return encode_at_word_marks(piece, work);
-  if (reads_bytes_ && piece.size() > kLongWord) return encode_long(piece, work);
+  if (reads_bytes_ && piece.size() > kChunk) return encode_long(piece, work);
   encode_word(piece, work);
 }
 
@@ -153,47 +155,58 @@ void BpeModel::encode_at_word_marks(std::string_view piece, Work& work) const {
     encode_word(word, work);
     const size_t count = work.symbols.size() - first;
     if (entry && work.complete && count <= WordCache::kMaxTokens) {
-      entry->owner = owner_;
-      entry->bytes = static_cast<uint8_t>(word.size());
-      entry->tokens = static_cast<uint8_t>(count);
-      std::memcpy(entry->word.data(), word.data(), word.size());
-      for (size_t i = 0; i < count; ++i) {
-        entry->ids[i] = work.symbols[first + i].id;
-        entry->lengths[i] = static_cast<uint8_t>(work.symbols[first + i].bytes);
+      WordCache::start(*entry, owner_, word);
+      for (size_t i = first; i < first + count; ++i) {
+        WordCache::add(*entry, work.symbols[i].id, work.symbols[i].bytes);
       }
     }
     work.complete = work.complete && complete_before;
   }
 }
 
-// The pairs of bytes that stand side by side in some token.
-const std::bitset<65536>& BpeModel::neighbours() const {
-  std::call_once(neighbours_once_, [this] {
-    auto pairs = std::make_unique<std::bitset<65536>>();
-    for (int id = 0; id < vocabulary_->size(); ++id) {
-      if (!vocabulary_->has(id) || vocabulary_->is_hidden(id)) continue;
-      const std::string_view piece = vocabulary_->piece(id);
-      const std::string bytes = options_.raw_bytes ? std::string(piece) : letters_to_bytes(piece).value_or("");
-      for (size_t i = 0; i + 1 < bytes.size(); ++i) {
-        pairs->set(static_cast<unsigned char>(bytes[i]) << 8 | static_cast<unsigned char>(bytes[i + 1]));
-      }
-    }
-    neighbours_ = std::move(pairs);
-  });
-  return *neighbours_;
+// Whether two tokens side by side stay two: merged on their own, their bytes give them again.
+bool BpeModel::stay_apart(std::string_view bytes, size_t left, Work& work) const {
+  const size_t first = work.symbols.size();
+  const int left_id = work.symbols[left].id, right_id = work.symbols[left + 1].id;
+  encode_word(bytes, work);
+  const bool same =
+      work.symbols.size() == first + 2 && work.symbols[first].id == left_id && work.symbols[first + 1].id == right_id;
+  work.symbols.resize(first);
+  return same;
 }
 
-// No token crosses from a byte to one that is its neighbour in no token.
+// In chunks, so that the work stays near. Tokens of two neighbouring texts are those of the whole exactly if the two at
+// the seam stay apart: nothing further away can make a pair cross it. Where they do not, or where a chunk is all one
+// token, it starts earlier and becomes longer, by twice as much each time: each try reaches further by half its length.
 void BpeModel::encode_long(std::string_view word, Work& work) const {
-  const std::bitset<65536>& pairs = neighbours();
-  for (size_t begin = 0; begin < word.size();) {
-    size_t end = begin + 1;
-    while (end < word.size() &&
-           pairs.test(static_cast<unsigned char>(word[end - 1]) << 8 | static_cast<unsigned char>(word[end]))) {
-      ++end;
-    }
+  const size_t first = work.symbols.size();
+  size_t begin = 0, chunk = kChunk, taken_back = 1;
+  while (begin < word.size()) {
+    const size_t end = std::min(begin + chunk, word.size());
+    size_t seam = work.symbols.size();
     encode_word(word.substr(begin, end - begin), work);
-    begin = end;
+    if (seam > first) {
+      const uint32_t before = work.symbols[seam - 1].bytes, after = work.symbols[seam].bytes;
+      if (!stay_apart(word.substr(begin - before, before + after), seam - 1, work)) {
+        for (size_t i = 0; i < taken_back && seam > first; ++i) begin -= work.symbols[--seam].bytes;
+        work.symbols.resize(seam);
+        taken_back *= 2;
+        chunk = 2 * (end - begin);
+        continue;
+      }
+    }
+    if (end == word.size()) return;
+    if (work.symbols.size() - seam == 1) {
+      work.symbols.resize(seam);
+      chunk *= 2;
+      continue;
+    }
+    const size_t found = work.symbols.size() - seam;
+    begin = end - work.symbols.back().bytes;  // the last token may go on behind the chunk
+    work.symbols.pop_back();
+    if (found < kFewTokens) chunk *= 2;  // they are long
+    if (found > 2 * kFewTokens) chunk = std::max(kChunk, chunk / 2);
+    taken_back = 1;
   }
 }
 
@@ -207,14 +220,11 @@ void BpeModel::encode_word(std::string_view word, Work& work) const {
   }
   const size_t count = work.symbols.size() - first;
   if (count < 2) return;
-  if (!merges_.in_order()) return count <= kFewSymbols ? merge_few(work, first) : merge_by_heap(work, first);
-  if (count <= kFewSymbols) {
-    merge_in_passes(work, first, true);
-  } else if (count < kManySymbols) {
-    merge_by_heap(work, first);
-  } else if (!merge_in_passes(work, first, false)) {
-    merge_by_rank(work, first);
-  }
+  if (merges_.in_order() && merge_in_passes(work, first)) return;
+  const size_t left = work.symbols.size() - first;
+  if (left <= kFewSymbols) return merge_few(work, first);
+  if (left < kManySymbols || !merges_.in_order()) return merge_by_heap(work, first);
+  merge_by_rank(work, first);
 }
 
 void BpeModel::split_bytes(std::string_view word, Work& work) const {
@@ -271,30 +281,43 @@ void BpeModel::split_characters(std::string_view word, Work& work) const {
 
 // Looks for the lowest rank among all pairs, joins, and closes the gap.
 void BpeModel::merge_few(Work& work, size_t first) const {
-  std::array<uint32_t, kFewSymbols> ranks;
+  std::array<uint64_t, kFewSymbols> pairs;  // rank, then place of the left symbol
   Symbol* symbols = work.symbols.data() + first;
   size_t count = work.symbols.size() - first;
-  const auto rank_at = [&](size_t i) { return merges_.rank(symbols[i].id, symbols[i + 1].id); };
-  if (!work.ranks.empty()) {
-    std::copy(work.ranks.begin(), work.ranks.end(), ranks.begin());
-  } else {
-    for (size_t i = 0; i + 1 < count; ++i) ranks[i] = rank_at(i);
+  const auto key = [](uint32_t rank, size_t at) { return uint64_t{rank} << 32 | at; };
+  const bool known = work.ranks.size() + 1 >= count;  // from splitting or from passes
+  for (size_t i = 0; i + 1 < count; ++i) {
+    pairs[i] = key(known ? work.ranks[i] : merges_.rank(symbols[i].id, symbols[i + 1].id), i);
   }
-  while (count > 1) {
-    size_t best = 0;
-    for (size_t i = 1; i + 1 < count; ++i) {
-      if (ranks[i] < ranks[best]) best = i;
+  std::array<uint8_t, kFewSymbols + 2> next, previous;  // of places plus one; 0 and count + 1 are the ends
+  for (size_t i = 0; i < count + 2; ++i) {
+    next[i] = static_cast<uint8_t>(i + 1);
+    previous[i] = static_cast<uint8_t>(i - 1);
+  }
+  constexpr uint64_t kNone = uint64_t{MergeTable::kNoRank} << 32;
+  pairs[count - 1] = kNone;
+  for (;;) {
+    uint64_t lowest = kNone, other = kNone;
+    for (size_t i = 0; i + 1 < count; i += 2) {
+      lowest = std::min(lowest, pairs[i]);
+      other = std::min(other, pairs[i + 1]);
     }
-    if (ranks[best] == MergeTable::kNoRank) break;
-    symbols[best].id = merges_.result(ranks[best]);
-    symbols[best].bytes += symbols[best + 1].bytes;
-    --count;
-    std::memmove(symbols + best + 1, symbols + best + 2, (count - best - 1) * sizeof(Symbol));
-    std::memmove(ranks.data() + best, ranks.data() + best + 1, (count - best - 1) * sizeof(uint32_t));
-    if (best > 0) ranks[best - 1] = rank_at(best - 1);
-    if (best + 1 < count) ranks[best] = rank_at(best);
+    lowest = std::min(lowest, other);
+    if (lowest >= kNone) break;
+    const auto at = static_cast<size_t>(lowest & UINT32_MAX);
+    const size_t right = next[at + 1] - size_t{1}, after = next[right + 1];
+    symbols[at] = {merges_.result(static_cast<uint32_t>(lowest >> 32)), symbols[at].bytes + symbols[right].bytes};
+    pairs[right] = kNone;
+    next[at + 1] = static_cast<uint8_t>(after);
+    previous[after] = static_cast<uint8_t>(at + 1);
+    pairs[at] = after > count ? kNone : key(merges_.rank(symbols[at].id, symbols[after - 1].id), at);
+    if (const size_t before = previous[at + 1]; before > 0) {
+      pairs[before - 1] = key(merges_.rank(symbols[before - 1].id, symbols[at].id), before - 1);
+    }
   }
-  work.symbols.resize(first + count);
+  size_t kept = 0;
+  for (size_t at = 1; at <= count; at = next[at]) symbols[kept++] = symbols[at - 1];
+  work.symbols.resize(first + kept);
 }
 
 namespace {
@@ -302,6 +325,7 @@ namespace {
 // Fills `ranks` for all pairs, unless splitting did it, with kNoRank after the last symbol.
 template <typename Symbol>
 void fill_ranks(std::vector<uint32_t>& ranks, const MergeTable& merges, const Symbol* symbols, size_t count) {
+  if (ranks.size() == count) return;  // merge_in_passes has left them
   if (ranks.size() + 1 != count) {
     ranks.resize(count - 1);
     for (size_t i = 0; i + 1 < count; ++i) ranks[i] = merges.rank(symbols[i].id, symbols[i + 1].id);
@@ -361,7 +385,7 @@ void BpeModel::merge_by_heap(Work& work, size_t first) const {
 
 // Joins all pairs of the lowest rank in one pass over the symbols, as long as that joins many: good for text that
 // repeats itself. False when there is more to join; the ranks are then up to date.
-bool BpeModel::merge_in_passes(Work& work, size_t first, bool to_the_end) const {
+bool BpeModel::merge_in_passes(Work& work, size_t first) const {
   Symbol* symbols = work.symbols.data() + first;
   size_t count = work.symbols.size() - first;
   fill_ranks(work.ranks, merges_, symbols, count);
@@ -406,7 +430,7 @@ bool BpeModel::merge_in_passes(Work& work, size_t first, bool to_the_end) const 
     const size_t joined = count - out;
     count = out;
     lowest = next_lowest;
-    if (!to_the_end && joined * kWorthAPass < count) break;
+    if ((joined == 1 && count > 10) || joined * kWorthAPass < count) break;
   }
   ranks.resize(count);
   work.symbols.resize(first + count);

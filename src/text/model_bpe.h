@@ -1,10 +1,8 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "text/merge_table.h"
@@ -37,9 +35,11 @@ class BpeModel : public TokenModel {
   };
   struct Work;  // buffers that a call reuses from piece to piece
 
+  void add_one_or_two(std::string_view bytes, uint32_t at, TokenSink& sink) const;
   void encode_uncached(std::string_view piece, Work& work) const;
   void encode_at_word_marks(std::string_view piece, Work& work) const;
   void encode_long(std::string_view word, Work& work) const;
+  bool stay_apart(std::string_view bytes, size_t left, Work& work) const;
   void encode_word(std::string_view word, Work& work) const;
   void split_bytes(std::string_view word, Work& work) const;
   void split_characters(std::string_view word, Work& work) const;
@@ -47,9 +47,8 @@ class BpeModel : public TokenModel {
   int id_of_whole(std::string_view piece, Work& work) const;
   void merge_few(Work& work, size_t first) const;
   void merge_by_heap(Work& work, size_t first) const;
-  bool merge_in_passes(Work& work, size_t first, bool to_the_end) const;
+  bool merge_in_passes(Work& work, size_t first) const;
   void merge_by_rank(Work& work, size_t first) const;
-  const std::bitset<65536>& neighbours() const;
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   MergeTable merges_;
@@ -57,8 +56,6 @@ class BpeModel : public TokenModel {
   std::array<int, 256> byte_ids_{};      // the token of each byte, when the text is read as bytes
   std::array<int, 256> fallback_ids_{};  // "<0xNN>"
   std::vector<uint32_t> byte_ranks_;     // of each pair of bytes, when the text is read as bytes
-  mutable std::once_flag neighbours_once_;
-  mutable std::unique_ptr<std::bitset<65536>> neighbours_;
   bool reads_bytes_ = false;
   bool cuts_at_word_marks_ = false;
   uint32_t owner_ = 0;

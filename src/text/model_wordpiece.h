@@ -22,6 +22,7 @@ class WordPieceModel : public TokenModel {
   ByteTrie starts_, continuations_;
   int unknown_id_;
   int64_t max_characters_;
+  uint32_t owner_;  // in the cache of words
 };
 
 }  // namespace wick

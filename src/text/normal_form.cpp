@@ -93,20 +93,64 @@ const InertTable& inert_table(NormalForm form) {
 // Past the table: pictures and ideographs are inert in every form; the rest is left to utf8proc.
 bool is_inert_beyond(char32_t c) { return (c >= 0x1F200 && c < 0x1FBF0) || (c >= 0x20000 && c < 0x2F800); }
 
+// By the first two bytes of a character: whether all that start with them are inert. Spares decoding most of them.
+using InertPairs = std::bitset<65536>;
+
+InertPairs make_inert_pairs(NormalForm form) {
+  const InertTable& table = inert_table(form);
+  InertPairs pairs;
+  for (size_t pair = 0; pair < 0x8000; ++pair) pairs.set(pair);  // ASCII, whatever follows it
+  const auto all_inert = [&](char32_t first, char32_t count) {
+    if (first >= kTableSize) {
+      const char32_t last = first + count - 1;
+      return is_inert_beyond(first) && is_inert_beyond(last) && (first < 0x20000) == (last < 0x20000);
+    }
+    for (char32_t c = first; c < first + count; ++c) {
+      if (!table.test(c)) return false;
+    }
+    return true;
+  };
+  for (size_t second = 0x80; second < 0xC0; ++second) {
+    const auto low = static_cast<char32_t>(second & 0x3F);
+    for (size_t first = 0xC2; first < 0xE0; ++first) {
+      pairs.set(first << 8 | second, all_inert(static_cast<char32_t>(first & 0x1F) << 6 | low, 1));
+    }
+    for (size_t first = 0xE0; first < 0xF0; ++first) {
+      pairs.set(first << 8 | second, all_inert((static_cast<char32_t>(first & 0x0F) << 6 | low) << 6, 64));
+    }
+    for (size_t first = 0xF0; first < 0xF5; ++first) {
+      pairs.set(first << 8 | second, all_inert((static_cast<char32_t>(first & 0x07) << 6 | low) << 12, 4096));
+    }
+  }
+  return pairs;
+}
+
+const InertPairs& inert_pairs(NormalForm form) {
+  switch (form) {
+    case NormalForm::kNfc: static const InertPairs nfc = make_inert_pairs(form); return nfc;
+    case NormalForm::kNfd: static const InertPairs nfd = make_inert_pairs(form); return nfd;
+    case NormalForm::kNfkc: static const InertPairs nfkc = make_inert_pairs(form); return nfkc;
+    default: static const InertPairs nfkd = make_inert_pairs(form); return nfkd;
+  }
+}
+
 // Calls seen(begin, end, inert) for each character.
 template <typename Seen>
 void each_character(std::string_view text, NormalForm form, const Seen& seen) {
   const InertTable& table = inert_table(form);
+  const InertPairs& pairs = inert_pairs(form);
+  const auto byte = [&](size_t at) -> size_t { return static_cast<unsigned char>(text[at]); };
   for (uint32_t at = 0; at < text.size();) {
-    if (static_cast<unsigned char>(text[at]) < 0x80) {
-      if (!seen(at, at + 1, true)) return;
-      ++at;
-      continue;
+    const size_t first = byte(at);
+    uint32_t bytes = 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0);
+    bool inert = pairs.test(first << 8 | byte(at + (bytes > 1)));  // the second byte, or again the first
+    if (!inert) {
+      const CodePoint c = code_point_at(text, at);
+      inert = c.value < kTableSize ? table.test(c.value) : is_inert_beyond(c.value);
+      bytes = c.bytes;
     }
-    const CodePoint c = code_point_at(text, at);
-    const bool inert = c.value < kTableSize ? table.test(c.value) : is_inert_beyond(c.value);
-    if (!seen(at, at + c.bytes, inert)) return;
-    at += c.bytes;
+    if (!seen(at, at + bytes, inert)) return;
+    at += bytes;
   }
 }
 

@@ -1,9 +1,8 @@
 #include "text/normalizers.h"
 
-#include <array>
-
 #include "base/utf8.h"
 #include "text/byte_level.h"
+#include "text/character_map.h"
 #include "text/charsmap.h"
 #include "text/code_points.h"
 #include "text/pattern.h"
@@ -23,36 +22,6 @@ class UnicodeNormalizer : public Normalizer {
   NormalForm form_;
 };
 
-// What becomes of a character: it stays, goes, or is replaced by up to three others.
-struct Mapped {
-  bool stays = true;
-  uint8_t count = 0;
-  std::array<char32_t, 3> characters{};
-};
-constexpr Mapped kStays;
-
-Mapped replaced_by(char32_t c) { return {false, 1, {c}}; }
-Mapped stays_unless(bool goes) { return {!goes}; }
-
-template <typename Map>
-void map_characters(AlignedText& aligned, const Map& map) {
-  const std::string& text = aligned.text();
-  AlignedText::Rewriter out(aligned);
-  uint32_t kept = 0;
-  for (uint32_t at = 0; at < text.size();) {
-    const CodePoint c = code_point_at(text, at);
-    const Mapped mapped = map(c.value);
-    if (!mapped.stays) {
-      out.keep(kept, at);
-      for (size_t i = 0; i < mapped.count; ++i) out.put(mapped.characters[i], at, at + c.bytes);
-      kept = at + c.bytes;
-    }
-    at += c.bytes;
-  }
-  out.keep(kept, static_cast<uint32_t>(text.size()));
-  out.finish();
-}
-
 class CharNormalizer : public Normalizer {
  public:
   explicit CharNormalizer(Mapped (*map)(char32_t)) : map_(map) {}
@@ -61,14 +30,6 @@ class CharNormalizer : public Normalizer {
  private:
   Mapped (*map_)(char32_t);
 };
-
-Mapped lower(char32_t c) {
-  if (c < 0x80) return c >= 'A' && c <= 'Z' ? replaced_by(c + 32) : kStays;
-  std::u32string lowered;
-  append_lower(lowered, c);
-  if (lowered.size() == 1) return lowered[0] == c ? kStays : replaced_by(lowered[0]);
-  return {false, 2, {lowered[0], lowered[1]}};
-}
 
 // What SentencePiece's "nmt" rules do to control characters and odd spaces.
 Mapped nmt(char32_t c) {
@@ -163,37 +124,6 @@ class ReplaceTextNormalizer : public Normalizer {
   std::string old_, new_;
 };
 
-bool is_chinese(char32_t c) {
-  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
-         (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
-         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
-}
-
-class BertNormalizer : public Normalizer {
- public:
-  explicit BertNormalizer(BertNormalizerOptions options) : options_(options) {}
-  void apply(AlignedText& text) const override {
-    if (options_.clean_text) {
-      map_characters(text, [table = char_set_table()](char32_t c) {
-        const uint8_t sets = c < 0x10000 ? table[c] : char_sets_of(c);
-        if (sets & kSpaces) return c == ' ' ? kStays : replaced_by(' ');
-        return stays_unless(c == 0xFFFD || (sets & kOthers));
-      });
-    }
-    if (options_.handle_chinese_chars) {
-      map_characters(text, [](char32_t c) { return is_chinese(c) ? Mapped{false, 3, {' ', c, ' '}} : kStays; });
-    }
-    if (options_.strip_accents) {
-      normalize(text, NormalForm::kNfd);
-      map_characters(text, [](char32_t c) { return stays_unless(c >= 0x300 && (char_sets_of(c) & kNonSpacingMarks)); });
-    }
-    if (options_.lowercase) map_characters(text, lower);
-  }
-
- private:
-  BertNormalizerOptions options_;
-};
-
 class ByteLevelNormalizer : public Normalizer {
  public:
   void apply(AlignedText& aligned) const override { bytes_to_letters(aligned); }
@@ -228,7 +158,7 @@ NormalizerPtr read_at_depth(const Json& json, int depth) {
   if (type == "NFD") return unicode_normalizer(NormalForm::kNfd);
   if (type == "NFKC") return unicode_normalizer(NormalForm::kNfkc);
   if (type == "NFKD") return unicode_normalizer(NormalForm::kNfkd);
-  if (type == "Lowercase") return std::make_unique<CharNormalizer>(lower);
+  if (type == "Lowercase") return std::make_unique<CharNormalizer>(lower_case);
   if (type == "Nmt") return std::make_unique<CharNormalizer>(nmt);
   if (type == "StripAccents") {
     return std::make_unique<CharNormalizer>(without_mark);
@@ -261,6 +191,14 @@ NormalizerPtr read_at_depth(const Json& json, int depth) {
 
 }  // namespace
 
+Mapped lower_case(char32_t c) {
+  if (c < 0x80) return c >= 'A' && c <= 'Z' ? replaced_by(c + 32) : kStays;
+  std::u32string lowered;
+  append_lower(lowered, c);
+  if (lowered.size() == 1) return lowered[0] == c ? kStays : replaced_by(lowered[0]);
+  return {false, 2, {lowered[0], lowered[1]}};
+}
+
 NormalizerPtr read_normalizer(const Json& json) { return read_at_depth(json, 0); }
 
 NormalizerPtr unicode_normalizer(NormalForm form) { return std::make_unique<UnicodeNormalizer>(form); }
@@ -271,6 +209,5 @@ NormalizerPtr replace_normalizer(std::string_view old_text, std::string new_text
 NormalizerPtr sequence_normalizer(std::vector<NormalizerPtr> steps) {
   return std::make_unique<SequenceNormalizer>(std::move(steps));
 }
-NormalizerPtr bert_normalizer(BertNormalizerOptions options) { return std::make_unique<BertNormalizer>(options); }
 
 }  // namespace wick

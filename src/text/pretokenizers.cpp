@@ -144,6 +144,33 @@ PreTokenizerPtr split_at_set(uint8_t set, Behavior behavior) {
   return std::make_unique<CharSplit>([set](char32_t c) { return (char_sets_of(c) & set) != 0; }, behavior);
 }
 
+// Words between spaces, with each punctuation character a piece of its own.
+class BertPreTokenizer : public PreTokenizer {
+ public:
+  void split(Pieces& pieces) const override {
+    const std::string_view text = pieces.text();
+    const uint8_t* table = char_set_table();
+    std::vector<Span> ranges;
+    ranges.reserve(text.size() / 4 + 8);
+    for (const Span range : pieces.ranges) {
+      uint32_t word = range.begin;  // where the piece at hand starts
+      for (uint32_t at = range.begin; at < range.end;) {
+        const CodePoint c = code_point_at(text, at);
+        const uint8_t sets = c.value < 0x10000 ? table[c.value] : char_sets_of(c.value);
+        const uint32_t next = at + c.bytes;
+        if (sets & (kSpaces | kPunctuation)) {
+          if (word < at) ranges.push_back({word, at});
+          if (!(sets & kSpaces)) ranges.push_back({at, next});
+          word = next;
+        }
+        at = next;
+      }
+      if (word < range.end) ranges.push_back({word, range.end});
+    }
+    pieces.ranges = std::move(ranges);
+  }
+};
+
 class ByteLevelPreTokenizer : public PreTokenizer {
  public:
   ByteLevelPreTokenizer(bool add_prefix_space, bool use_regex, bool write_letters)
@@ -350,11 +377,6 @@ PreTokenizerPtr split_pretokenizer(const std::vector<std::string_view>& patterns
   return std::make_unique<SequencePreTokenizer>(std::move(steps));
 }
 
-PreTokenizerPtr bert_pretokenizer() {
-  std::vector<PreTokenizerPtr> steps;
-  steps.push_back(split_at_set(kSpaces, Behavior::kRemoved));
-  steps.push_back(split_at_set(kPunctuation, Behavior::kIsolated));
-  return std::make_unique<SequencePreTokenizer>(std::move(steps));
-}
+PreTokenizerPtr bert_pretokenizer() { return std::make_unique<BertPreTokenizer>(); }
 
 }  // namespace wick

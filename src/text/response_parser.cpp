@@ -16,9 +16,12 @@ struct ShapeSign {
 // The first that is found wins.
 constexpr ShapeSign kSigns[] = {
     {"<|channel|>", ToolCallShape::kHarmony},
+    {"｜DSML｜", ToolCallShape::kDsml},
     {"<｜tool▁calls▁begin｜>", ToolCallShape::kDeepSeek},
     {"<｜tool▁call▁begin｜>", ToolCallShape::kDeepSeek},
     {"[TOOL_CALLS]", ToolCallShape::kMistral},
+    {"<minimax:tool_call>", ToolCallShape::kMiniMax},
+    {"<arg_key>", ToolCallShape::kArgKeys},
     {"<tool_call>", ToolCallShape::kTagged},
     {"<function=", ToolCallShape::kTagged},
     {"<|python_tag|>", ToolCallShape::kLlama3},
@@ -38,6 +41,9 @@ std::unique_ptr<Shape> make_shape(ToolCallShape shape, const Json* tools) {
     case ToolCallShape::kMistral: return response::make_mistral_shape();
     case ToolCallShape::kDeepSeek: return response::make_deepseek_shape();
     case ToolCallShape::kHarmony: return response::make_harmony_shape();
+    case ToolCallShape::kArgKeys: return response::make_arg_key_shape(tools);
+    case ToolCallShape::kDsml: return response::make_dsml_shape();
+    case ToolCallShape::kMiniMax: return response::make_minimax_shape(tools);
     case ToolCallShape::kNone: break;
   }
   return response::make_plain_shape();

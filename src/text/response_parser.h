@@ -11,7 +11,8 @@
 namespace wick {
 
 // How a model writes its tool calls.
-enum class ToolCallShape { kNone, kTagged, kLlama3, kMistral, kDeepSeek, kHarmony };
+enum class ToolCallShape { kNone, kTagged, kLlama3, kMistral, kDeepSeek, kHarmony, kArgKeys, kDsml, kMiniMax };
+constexpr int kToolCallShapes = 9;
 
 // How a model writes reasoning and tool calls; markers are empty when it has none.
 struct ResponseFormat {

@@ -2,8 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string_view>
+
+#include "text/token_model.h"
 
 namespace wick {
 
@@ -32,6 +35,24 @@ class WordCache {
   Entry& place(uint32_t owner, std::string_view word);
   static bool holds(const Entry& entry, uint32_t owner, std::string_view word) {
     return entry.owner == owner && std::string_view(entry.word.data(), entry.bytes) == word;
+  }
+  // The tokens of a word that starts at `at`.
+  static void write(const Entry& entry, uint32_t at, TokenSink& sink) {
+    for (size_t token = 0; token < entry.tokens; ++token) {
+      sink.add(entry.ids[token], at, at + entry.lengths[token]);
+      at += entry.lengths[token];
+    }
+  }
+  // A new word, then its tokens, at most kMaxTokens; together they cover it.
+  static void start(Entry& entry, uint32_t owner, std::string_view word) {
+    entry.owner = owner;
+    entry.bytes = static_cast<uint8_t>(word.size());
+    entry.tokens = 0;
+    std::memcpy(entry.word.data(), word.data(), word.size());
+  }
+  static void add(Entry& entry, int id, uint32_t bytes) {
+    entry.ids[entry.tokens] = id;
+    entry.lengths[entry.tokens++] = static_cast<uint8_t>(bytes);
   }
 
  private:

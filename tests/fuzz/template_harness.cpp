@@ -13,7 +13,7 @@ void require(bool promise) {
 }
 
 void read_as_answer(std::string_view text) {
-  for (int shape = 0; shape < 6; ++shape) {
+  for (int shape = 0; shape < kToolCallShapes; ++shape) {
     ResponseFormat format;
     format.tool_calls = static_cast<ToolCallShape>(shape);
     format.reasoning_open = "<think>";
@@ -32,7 +32,7 @@ void read_as_answer(std::string_view text) {
 void fuzz_template(std::string_view source) {
   static const Json messages = Json::parse(
       R"([{"role": "user", "content": "Hi <b>é</b>", "n": [1, 2.5, null, true]},
-          {"role": "assistant", "content": [{"type": "text", "text": "a\nb"}], "tool_calls": [{"name": "f"}]}])",
+          {"role": "assistant", "content": [{"type": "text", "text": "a\nb"}], "tool_calls": [{"name": "f", "arguments": "{\"a\": 1}"}]}])",
       "messages");
   std::string text(source.substr(0, 4096));
   try {
@@ -72,6 +72,10 @@ std::vector<std::string> template_seeds() {
       "{%- raw %}{{ x }}{% endraw -%}{# c #}{% generation %}{{ strftime_now('%Y-%m-%d') }}{% endgeneration %}",
       "{{ raise_exception('x') }}{{ cycler(1, 2).next() }}{{ joiner()() }}{{ dict(a=1) }}{{ range(3) | sum }}",
       "<think>a</think><tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call>[TOOL_CALLS]f[ARGS]{}",
+      "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call><｜DSML｜tool_calls><｜DSML｜invoke "
+      "name=\"f\">"
+      "<｜DSML｜parameter name=\"a\" string=\"true\">x</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>",
+      "{% block a %}{{ self.b() }}{% endblock %}{% block b scoped %}{{ self.a is defined }}{% endblock %}",
       "<|channel|>analysis<|message|>a<|end|><|start|>assistant "
       "to=functions.f<|message|>{}<|call|><|python_tag|>a.call(b=1)",
   };

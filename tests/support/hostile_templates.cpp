@@ -9,6 +9,17 @@ std::string repeated(const std::string& text, int count) {
   return out;
 }
 
+// A loop that does not end soon.
+std::string looped(const std::string& before, const std::string& body) {
+  return before + "{% for i in range(99999) %}{% for j in range(99999) %}" + body + "{% endfor %}{% endfor %}";
+}
+
+std::string many_variables(int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += "{% set v" + std::to_string(i) + " = 1 %}";
+  return out;
+}
+
 const char* const kBig = "{% set s = 'a' * 10000000 %}";
 
 }  // namespace
@@ -101,6 +112,40 @@ std::vector<HostileTemplate> hostile_templates() {
       {"slow strips", "{% set s = 'a' * 10000000 %}{% for i in range(99999) %}{% set t = s.strip('a') %}{% endfor %}"},
       {"slow case changes",
        "{% set s = 'a' * 10000000 %}{% for i in range(99999) %}{% set t = s.upper() %}{% endfor %}"},
+      {"slow membership",
+       looped("{% set s = 'a' * 1000000 %}{% set t = 'a' * 500000 + 'b' %}", "{% if t in s %}{% endif %}")},
+      {"slow counts", looped("{% set s = 'a' * 1000000 %}", "{% if s.count('aab') %}{% endif %}")},
+      {"slow replaces", looped("{% set s = 'a' * 1000000 %}", "{% set t = s.replace('ab', 'c') %}")},
+      {"slow splits", looped("{% set s = 'a' * 1000000 %}", "{% set t = s.split('ab') %}")},
+      {"slow backward splits", looped("{% set s = 'a' * 1000000 %}", "{% set t = s.rsplit('ba') %}")},
+      {"slow partitions", looped("{% set s = 'a' * 1000000 %}", "{% set t = s.rpartition('ba') %}")},
+      {"slow prefixes",
+       looped("{% set s = 'a' * 1000000 %}{% set t = s + '' %}", "{% if s.startswith(t) %}{% endif %}")},
+      {"slow orders", looped("{% set s = 'a' * 1000000 %}{% set t = s + 'b' %}", "{% if s < t %}{% endif %}")},
+      {"slow keys", looped("{% set s = 'a' * 1000000 %}{% set d = {1: 1} %}", "{% if s in d %}{% endif %}")},
+      {"slow slices", looped("{% set s = 'é' * 1000000 %}", "{% set t = s[999999] %}")},
+      {"slow steps", looped("{% set s = 'a' * 1000000 %}", "{% set t = s[::-1] %}")},
+      {"slow strips of space", looped("{% set s = ' ' * 1000000 %}", "{% set t = s.strip() %}")},
+      {"slow questions", looped("{% set s = '1' * 1000000 %}", "{% if s.isdigit() %}{% endif %}")},
+      {"slow numbers", looped("{% set s = '1' * 1000000 %}", "{% set t = s|float %}")},
+      {"slow wraps", looped("{% set s = 'a' * 1000000 %}", "{% set t = s|wordwrap(1) %}")},
+      {"slow entities", looped("{% set s = '&' * 1000000 %}", "{% set t = s|striptags %}")},
+      {"slow joins of nothing", looped("{% set l = [''] * 99999 %}", "{% set t = l|join %}")},
+      {"slow sums", looped("{% set l = [1] * 99999 %}", "{% set t = l|sum %}")},
+      {"slow arguments",
+       looped("{% set d = dict(range(9999)|map('string')|batch(2)|list) %}", "{% set t = dict(**d) %}")},
+      {"slow named formats", looped("{% set s = '{1x}' * 9999 %}", "{% set t = s.replace('1', 'a').format(ax=1) %}")},
+      {"slow output into variables", looped("{% set s = 'a' * 1000000 %}", "{% set t %}{{ s }}{% endset %}")},
+      {"slow changes of a text that others hold",
+       looped("{% set s = 'a' * 1000000 %}{% set s = s + 'b' %}", "{% set t = s + 'c' %}{% set t = s + 'd' %}")},
+      {"many variables", many_variables(20000) + looped("", "{% set x = v1 %}{% set y = nothing %}")},
+      {"a block that calls itself", "{% block a %}{{ self.a() }}{% endblock %}"},
+      {"a list that would hold itself",
+       "{% set ns = namespace(l=[1] * 20) %}{% for i in range(9999) %}{% set ns.l = ns.l + [[ns.l]] %}{% endfor %}"},
+      {"lists behind lists",
+       "{% set ns = namespace(l=[1] * 20) %}{% for i in range(99999) %}{% set ns.b = [1] * 10 + [1] * 10 %}{% set ns.t "
+       "= "
+       "ns.b + [ns.l] %}{% set ns.l = ns.b %}{% endfor %}{{ 'a' * 10**10 }}"},
       {"batch", "{{ [1]|batch(10**12, 0)|list }}"},
       {"slices", "{{ [1]|slice(10**12)|list }}"},
       {"a power", "{{ 10 ** 100 }}"},

@@ -125,5 +125,31 @@ TEST(ChatTemplate, TheClockCanBeSet) {
   EXPECT_EQ(ChatTemplate::parse("{{ strftime_now('%Y')|int > 2020 }}").render(hello()), "True");
 }
 
+TEST(ChatTemplate, ArgumentsThatAreJsonTextBecomeMappings) {
+  const auto render = [](std::string_view body, const char* arguments) {
+    ChatInput input;
+    input.messages = jinja::Value(
+        Json::parse(cat(R"([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": [
+            {"type": "function", "function": {"name": "f", "arguments": )",
+                        arguments, "}}]}]"),
+                    "messages"));
+    return ChatTemplate::parse(
+               cat("{% for m in messages %}{% for c in m.tool_calls %}{% set a = c.function.arguments %}", body,
+                   "{% endfor %}{% endfor %}"))
+        .render(input);
+  };
+  const char* const text = R"("{\"a\":1,\"b\":\"x\"}")";
+  EXPECT_EQ(render("{% for k, v in a.items() %}{{ k }}={{ v }};{% endfor %}", text), "a=1;b=x;");
+  EXPECT_EQ(render("{{ a|tojson }}", text), R"({"a": 1, "b": "x"})");
+  EXPECT_EQ(render("{{ a if a is string else a|tojson }}", text), R"({"a": 1, "b": "x"})");
+  // Templates that put the text itself into the prompt get the text.
+  EXPECT_EQ(render("{{ 'call ' + a }}", text), R"(call {"a":1,"b":"x"})");
+  EXPECT_EQ(render("call {{ a }}", text), R"(call {"a":1,"b":"x"})");
+  // What is no JSON object stays what it is.
+  EXPECT_EQ(render("{{ a }}", R"("{\"a\": ")"), "{\"a\": ");
+  EXPECT_EQ(render("{{ a is string }}", R"("[1]")"), "True");
+  EXPECT_EQ(render("{{ a.b }}", R"({"b": 2})"), "2");
+}
+
 }  // namespace
 }  // namespace wick

@@ -47,6 +47,13 @@ TEST(GrammarHostile, ExponentialNumbersOfParsesAreFollowedTogether) {
                       repeated("a", 3000) + "b"));
 }
 
+TEST(GrammarHostile, TooManyParsesEndInAnError) {
+  const Grammar grammar =
+      Grammar::from_gbnf("root ::= \"a\" | . item{114}\nitem ::= (\"x\" | root)* ws+\nws ::= \" \"?\n");
+  GrammarState state(grammar, make_vocabulary().tokens);
+  EXPECT_ERROR(state.accept_bytes(repeated("x", 1000)), kUnsupported, "too ambiguous");
+}
+
 TEST(GrammarHostile, NestingIsBounded) {
   EXPECT_ERROR(Grammar::from_gbnf("root ::= " + repeated("(", 100000)), kInvalidArgument, "nested more than");
   EXPECT_ERROR(Grammar::from_gbnf("root ::= " + repeated("(", 100000) + "\"a\"" + repeated(")", 100000)),

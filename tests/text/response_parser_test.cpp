@@ -140,6 +140,69 @@ std::vector<Case> cases() {
        S::kDeepSeek,
        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
        {"", "", {{"", "f", "{\"a\": 1}"}}}},
+      {"glm",
+       S::kArgKeys,
+       "<think>t</think>Ok.\n<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>a \"b\".txt</arg_value>\n"
+       "<arg_key>n</arg_key>\n<arg_value>3</arg_value>\n<arg_key>deep</arg_key>\n<arg_value>{\"a\": [1, "
+       "\"</arg_key>\"]}</arg_value>\n<arg_key>text</arg_key>\n<arg_value> x\ny </arg_value>\n</tool_call>\n"
+       "<tool_call>now\n</tool_call>",
+       {"t",
+        "Ok.",
+        {{"", "write",
+          "{\"path\": \"a \\\"b\\\".txt\", \"n\": 3, \"deep\": {\"a\": [1, \"</arg_key>\"]}, \"text\": \" "
+          "x\\u000ay \"}"},
+         {"", "now", "{}"}}}},
+      {"glm without white space",
+       S::kArgKeys,
+       "<tool_call>f<arg_key>a</arg_key><arg_value>\"quoted\"</arg_value><arg_key>b</arg_key><arg_value>true"
+       "</arg_value></tool_call>done",
+       {"", "done", {{"", "f", "{\"a\": \"\\\"quoted\\\"\", \"b\": true}"}}}},
+      {"glm, a tag without a call", S::kArgKeys, "see <tool_call> in docs", {"", "see <tool_call> in docs", {}}},
+      {"glm, a tag at the end", S::kArgKeys, "see <tool_call>", {"", "see <tool_call>", {}}},
+      {"glm, a key without a value",
+       S::kArgKeys,
+       "<tool_call>f<arg_key>a</arg_key></tool_call>",
+       {"", "", {{"", "f", "{\"a\": null}"}}}},
+      {"glm, cut off",
+       S::kArgKeys,
+       "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value><arg_key>b</arg_key><arg_value>2",
+       {"", "", {{"", "f", "{\"a\": 1}"}}}},
+      {"dsml",
+       S::kDsml,
+       "<think>t</think>Ok.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"a\" "
+       "string=\"true\">12</｜DSML｜parameter>\n<｜DSML｜parameter name=\"b\" string=\"false\">[1, \"x\"]"
+       "</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"g\">\n\n</｜DSML｜invoke>\n"
+       "</｜DSML｜function_calls>",
+       {"t", "Ok.", {{"", "f", "{\"a\": \"12\", \"b\": [1, \"x\"]}"}, {"", "g", "{}"}}}},
+      {"dsml of v4",
+       S::kDsml,
+       "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"a\" string=\"true\">x\n\"y\""
+       "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+       {"", "", {{"", "f", "{\"a\": \"x\\u000a\\\"y\\\"\"}"}}}},
+      {"dsml, what is called json but is none",
+       S::kDsml,
+       "<｜DSML｜tool_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" string=\"false\">two words"
+       "</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>",
+       {"", "", {{"", "f", "{\"a\": \"two words\"}"}}}},
+      {"dsml, a marker without calls",
+       S::kDsml,
+       "a <｜DSML｜tool_calls> block",
+       {"", "a <｜DSML｜tool_calls> block", {}}},
+      {"dsml, cut off",
+       S::kDsml,
+       "<｜DSML｜tool_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" string=\"true\">x",
+       {"", "", {{"", "f", "{\"a\": \"x"}}}},
+      {"dsml, broken text",
+       S::kDsml,
+       "<｜DSML｜tool_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" "
+       "string=\"true\">\xC3\xA9\xE2\x82<\xF0"
+       "</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>",
+       {"", "", {{"", "f", "{\"a\": \"\xC3\xA9\xEF\xBF\xBD<\xEF\xBF\xBD\"}"}}}},
+      {"minimax",
+       S::kMiniMax,
+       "Ok\n<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"a\">x y</parameter>\n<parameter "
+       "name=\"n\">2</parameter>\n</invoke>\n</minimax:tool_call>",
+       {"", "Ok", {{"", "f", "{\"a\": \"x y\", \"n\": 2}"}}}},
       {"harmony",
        S::kHarmony,
        "<|channel|>analysis<|message|>Think.<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|>"
@@ -212,14 +275,27 @@ TEST(ResponseParser, AnySplitOfNonsenseGivesTheSame) {
                                            "<｜tool▁call▁begin｜>",
                                            "<｜tool▁sep｜>",
                                            "<｜tool▁call▁end｜>",
+                                           "<arg_key>",
+                                           "</arg_key>",
+                                           "<arg_value>",
+                                           "</arg_value>",
+                                           "<｜DSML｜tool_calls>",
+                                           "<｜DSML｜invoke name=\"",
+                                           "<｜DSML｜parameter name=\"",
+                                           "\" string=\"true\">",
+                                           "\">",
+                                           "</｜DSML｜parameter>",
+                                           "</｜DSML｜invoke>",
+                                           "<minimax:tool_call>",
+                                           "<invoke name=\"",
                                            " ",
                                            "\n",
                                            "\"",
                                            "text"};
   std::mt19937 random(5);
-  for (int trial = 0; trial < 3000; ++trial) {
+  for (int trial = 0; trial < 6000; ++trial) {
     Case item;
-    item.shape = static_cast<ToolCallShape>(random() % 6);
+    item.shape = static_cast<ToolCallShape>(random() % kToolCallShapes);
     for (unsigned i = 0; i < 2 + random() % 12; ++i) item.text += pieces[random() % pieces.size()];
     if (random() % 3 == 0) item.text.resize(random() % (item.text.size() + 1));
     const std::string whole = shown(parse_response(item.text, format_of(item)));
@@ -244,6 +320,18 @@ TEST(ResponseParser, ArgumentsArriveAsTheyAreWritten) {
   EXPECT_EQ(delta.tool_calls[0].name, "");
 }
 
+TEST(ResponseParser, TextsOfTaggedCallsArriveAsTheyAreWritten) {
+  ResponseFormat format;
+  format.tool_calls = ToolCallShape::kDsml;
+  ResponseParser parser(format);
+  parser.feed("<｜DSML｜tool_calls><｜DSML｜invoke name=\"f\"><｜DSML｜parameter name=\"a\" string=\"true\">one \"");
+  ASSERT_EQ(parser.response().tool_calls.size(), 1u);
+  EXPECT_EQ(parser.response().tool_calls[0].arguments, R"({"a": "one \")");
+  const ResponseDelta delta = parser.feed("two\xC3");
+  ASSERT_EQ(delta.tool_calls.size(), 1u);
+  EXPECT_EQ(delta.tool_calls[0].arguments, "two");
+}
+
 TEST(ResponseParser, HoldsBackOnlyWhatMayBeAMarker) {
   ResponseFormat format;
   format.tool_calls = ToolCallShape::kTagged;
@@ -261,6 +349,11 @@ TEST(ResponseParser, SchemasTellTextFromNumbers) {
   const std::string text =
       "<tool_call><function=f><parameter=a>12</parameter><parameter=b>12</parameter></function></tool_call>";
   EXPECT_EQ(parse_response(text, format, &tools).tool_calls.at(0).arguments, "{\"a\": \"12\", \"b\": 12}");
+  format.tool_calls = ToolCallShape::kArgKeys;
+  const std::string glm =
+      "<tool_call>f<arg_key>a</arg_key><arg_value>12</arg_value><arg_key>b</arg_key><arg_value>12</arg_value>"
+      "</tool_call>";
+  EXPECT_EQ(parse_response(glm, format, &tools).tool_calls.at(0).arguments, "{\"a\": \"12\", \"b\": 12}");
 }
 
 TEST(ResponseParser, TheTemplateTellsTheFormat) {
@@ -270,6 +363,9 @@ TEST(ResponseParser, TheTemplateTellsTheFormat) {
   EXPECT_EQ(shape("<|start|>assistant<|channel|>final"), ToolCallShape::kHarmony);
   EXPECT_EQ(shape("<｜tool▁calls▁begin｜>"), ToolCallShape::kDeepSeek);
   EXPECT_EQ(shape("<|python_tag|>"), ToolCallShape::kLlama3);
+  EXPECT_EQ(shape("<tool_call>{name}<arg_key>"), ToolCallShape::kArgKeys);
+  EXPECT_EQ(shape("{% set dsml_token = '｜DSML｜' %}"), ToolCallShape::kDsml);
+  EXPECT_EQ(shape("<minimax:tool_call>"), ToolCallShape::kMiniMax);
   EXPECT_EQ(shape("nothing"), ToolCallShape::kNone);
   EXPECT_EQ(detect_response_format("x.split('</think>')").reasoning_open, "<think>");
   EXPECT_FALSE(detect_response_format("</think>", "<|assistant|>").starts_in_reasoning);

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "support/fixtures.h"
+#include "text/chat_template.h"
 #include "text/jinja/template.h"
 #include "text/response_parser.h"
 
@@ -61,6 +62,61 @@ TEST(TemplateCases, RealTemplatesRenderAsJinja2DoesIt) {
   RecordProperty("failed_as_told", failed_as_told);
 }
 
+// The messages with the arguments of tool calls as JSON text, the way clients send them.
+jinja::Value with_argument_texts(const Json& messages, std::string_view arguments) {
+  std::vector<jinja::Value> result;
+  for (const Json& item : messages.as_array()) {
+    jinja::Dict message = jinja::Value(item).as_dict();
+    if (const Json* calls = item.find("tool_calls")) {
+      jinja::Dict call = jinja::Value(calls->as_array().at(0)).as_dict();
+      jinja::Dict function = call.find(std::string_view("function"))->as_dict();
+      function.set("arguments", arguments);
+      call.set("function", std::move(function));
+      message.set("tool_calls", jinja::Value::list({std::move(call)}));
+    }
+    result.emplace_back(std::move(message));
+  }
+  return jinja::Value::list(std::move(result));
+}
+
+TEST(TemplateCases, ArgumentsMayBeJsonText) {
+  const std::string arguments = R"({"city": "Zürich", "days": 2})";
+  int same = 0, text = 0;
+  for (const fs::path& folder : fixture_folders("templates")) {
+    const Json cases = Json::load(folder / "cases.json");
+    for (const Json& item : cases.at("cases").as_array()) {
+      if (item.at("conversation").as_text() != "toolturn") continue;
+      const std::string name = item.at("template").as_text();
+      SCOPED_TRACE(name);
+      ChatInput input;
+      for (const auto& [key, value] : item.at("context").as_object()) {
+        if (key == "messages") {
+          input.messages = with_argument_texts(value, arguments);
+        } else {
+          input.variables.set(key, jinja::Value(value));
+        }
+      }
+      const Json* expected = item.find("expected");
+      const bool wants_mapping = expected && expected->as_text().find("{'city'") == std::string::npos;
+      try {
+        const auto rendered = ChatTemplate::parse(file_text(folder / name)).render(input, at_fixed_time());
+        if (wants_mapping) {
+          EXPECT_EQ(rendered, expected->as_text());
+          ++same;
+        } else {
+          EXPECT_NE(rendered.find(arguments), std::string::npos) << rendered;
+          ++text;
+        }
+      } catch (const Error& error) {
+        EXPECT_FALSE(expected) << error.what();
+      }
+    }
+  }
+  if (same == 0) GTEST_SKIP() << "no folder of templates is given";
+  RecordProperty("same", same);
+  RecordProperty("text", text);
+}
+
 TEST(TemplateCases, RealTemplatesTellHowTheirModelsAnswer) {
   using S = ToolCallShape;
   const std::pair<const char*, S> expected[] = {
@@ -74,6 +130,10 @@ TEST(TemplateCases, RealTemplatesTellHowTheirModelsAnswer) {
       {"deepseek-ai-DeepSeek-V3.1.jinja", S::kDeepSeek},
       {"deepseek-ai-DeepSeek-R1-Distill-Llama-8B.jinja", S::kDeepSeek},
       {"openai-gpt-oss-120b.jinja", S::kHarmony},
+      {"GLM-4.7-Flash.jinja", S::kArgKeys},
+      {"poolside-Laguna-XS-2.1.jinja", S::kArgKeys},
+      {"deepseek-ai-DeepSeek-V4-Flash-0731.jinja", S::kDsml},
+      {"MiniMax-M2.jinja", S::kMiniMax},
       {"google-gemma-2-2b-it.jinja", S::kNone},
   };
   int found = 0;

@@ -11,6 +11,7 @@ namespace wick::grammar {
 namespace {
 
 constexpr size_t kMaxItems = 50000;
+constexpr size_t kMaxSteps = 20000;  // returns looked at for one state
 constexpr size_t kFewItems = 24;
 
 }  // namespace
@@ -59,6 +60,7 @@ State* StateTable::compute_next(State& state, uint8_t byte_class) {
 
 State* StateTable::close() {
   complete_ = false;
+  steps_ = 0;
   pushes_.clear();
   follow_returns();
   for (const Item& item : items_) push_calls(item);
@@ -68,12 +70,20 @@ State* StateTable::close() {
   return intern(items_, complete_);
 }
 
+void StateTable::count_steps(size_t steps) {
+  steps_ += steps;
+  if (steps_ > kMaxSteps) {
+    throw Error(ErrorCode::kUnsupported, cat("grammar: too ambiguous: more than ", kMaxSteps, " steps for one byte"));
+  }
+}
+
 void StateTable::follow_returns() {
   for (size_t at = 0; at < items_.size();) {  // add() appends to them
     const Item item = items_[at++];
     if (!automaton_.positions[item.position].can_end) continue;
     const Frame& frame = frames_[item.frame];
     complete_ |= frame.is_outermost;
+    count_steps(frame.returns.size());
     for (const ReturnTo& to : frame.returns) add({to.position, to.frame});
   }
 }
@@ -109,6 +119,7 @@ void StateTable::follow_calls() {
         if (is_first) only = push.to.frame;
         const Frame& caller = frames_[push.to.frame];
         is_outermost |= caller.is_outermost;
+        count_steps(caller.returns.size());
         returns_.insert(returns_.end(), caller.returns.begin(), caller.returns.end());
       } else {
         returns_.push_back(push.to);
@@ -128,6 +139,7 @@ void StateTable::merge_positions() {
   size_t kept = 0;
   for (const Item& item : items_) {
     if (kept > 0 && items_[kept - 1].position == item.position) {
+      count_steps(frames_[item.frame].returns.size() + frames_[items_[kept - 1].frame].returns.size());
       items_[kept - 1].frame = frames_.unite(items_[kept - 1].frame, item.frame);
     } else {
       items_[kept++] = item;

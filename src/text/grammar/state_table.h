@@ -99,6 +99,7 @@ class StateTable {
   void follow_calls();
   void push_calls(const Item& item);
   void merge_positions();
+  void count_steps(size_t steps);  // throws when a state takes too many
   bool add(Item item);
   State* intern(std::vector<Item> items, bool is_complete);
   void targets_of(const State& state, uint8_t byte, std::vector<Item>& targets) const;
@@ -119,6 +120,7 @@ class StateTable {
   std::unordered_set<uint64_t> seen_;  // used once there are many items
   std::vector<Push> pushes_;
   std::vector<ReturnTo> returns_;
+  size_t steps_ = 0;
   bool complete_ = false;
 };
 

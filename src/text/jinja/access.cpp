@@ -73,6 +73,7 @@ std::optional<Value> element(const Value& object, const Value& key) {
 }  // namespace
 
 Value Interpreter::attribute(const Value& object, std::string_view name) {
+  spend_work(static_cast<int64_t>(name.size() / 64));
   if (object.is_undefined()) use_of_undefined(object);
   if (auto value = python_attribute(object, name)) return *value;
   if (object.is_dict()) {

@@ -7,6 +7,7 @@
 namespace wick::jinja {
 
 const Value* Arguments::find(std::string_view name) const {
+  spend_work(static_cast<int64_t>(named.size() / 8));
   for (const auto& [key, value] : named) {
     if (key == name) return &value;
   }
@@ -37,11 +38,12 @@ int64_t Bound::integer(size_t parameter, int64_t fallback) const {
   return has(parameter) ? to_index(*values_[parameter]) : fallback;
 }
 
-std::string Bound::text(size_t parameter, std::string_view fallback) const {
-  if (!values_[parameter]) return std::string(fallback);
+std::string_view Bound::text(size_t parameter, std::string_view fallback) const {
+  if (!values_[parameter]) return fallback;
   const Value& value = *values_[parameter];
   if (value.is_undefined()) use_of_undefined(value);
   if (!value.is_text()) throw problem(function_, "() expects text, not ", value.type_name());
+  spend_work_on_bytes(value.bytes().size());
   return value.bytes();
 }
 

@@ -34,8 +34,9 @@ class Bound {
   bool flag(size_t parameter, bool fallback = false) const {
     return values_[parameter] ? values_[parameter]->truthy() : fallback;
   }
-  int64_t integer(size_t parameter, int64_t fallback) const;                 // the fallback also for None
-  std::string text(size_t parameter, std::string_view fallback = {}) const;  // throws unless it is a text
+  int64_t integer(size_t parameter, int64_t fallback) const;  // the fallback also for None
+  // Throws unless it is a text; its length is charged. Valid as long as the arguments.
+  std::string_view text(size_t parameter, std::string_view fallback = {}) const;
 
  private:
   std::string_view function_;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "text/jinja/growing.h"
 #include "text/jinja/percent_format.h"
 #include "text/jinja/python_format.h"
 
@@ -27,19 +28,10 @@ void check_divisor(const Value& right) {
   if (right.as_number() == 0) throw problem("division by zero");
 }
 
-Value join_texts(const Value& left, const Value& right) {
-  if (left.is_markup() || right.is_markup()) {
-    return {escape(left).bytes() + escape(right).bytes(), true};
-  }
+Value add_texts(const Value& left, const Value& right) {
+  if (!left.is_markup() && !right.is_markup()) return join_texts(left, right.bytes());
   require_memory(static_cast<int64_t>(left.bytes().size() + right.bytes().size()));
-  return left.bytes() + right.bytes();
-}
-
-std::vector<Value> joined(const std::vector<Value>& left, const std::vector<Value>& right) {
-  require_memory(static_cast<int64_t>((left.size() + right.size()) * sizeof(Value)));
-  std::vector<Value> items = left;
-  items.insert(items.end(), right.begin(), right.end());
-  return items;
+  return {cat(escape(left).bytes(), escape(right).bytes()), true};
 }
 
 int64_t repeated_bytes(size_t size, int64_t count) {
@@ -96,9 +88,9 @@ int64_t integer_power(int64_t base, int64_t exponent) {
 Value add(const Value& left, const Value& right) {
   if (both_integral(left, right)) return fitting(checked_add(left.as_int(), right.as_int()));
   if (both_numbers(left, right)) return left.as_number() + right.as_number();
-  if (left.is_text() && right.is_text()) return join_texts(left, right);
-  if (left.is_list() && right.is_list()) return Value::list(joined(left.items(), right.items()));
-  if (left.is_tuple() && right.is_tuple()) return Value::tuple(joined(left.items(), right.items()));
+  if (left.is_text() && right.is_text()) return add_texts(left, right);
+  if (left.is_list() && right.is_list()) return join_lists(*left.shared_items(), *right.shared_items());
+  if (left.is_tuple() && right.is_tuple()) return Value::tuple(join_lists(*left.shared_items(), *right.shared_items()));
   if (right.is_undefined()) use_of_undefined(right);
   if (left.is_text()) throw problem("can only concatenate str (not \"", right.type_name(), "\") to str");
   throw unsupported("+", left, right);

@@ -14,6 +14,7 @@ AttributePath::AttributePath(const Value& path) {
     return;
   }
   std::string_view rest = path.bytes();
+  spend_work_on_characters(rest.size());
   for (;;) {
     const size_t end = std::min(rest.find('.'), rest.size());
     const std::string_view part = rest.substr(0, end);
@@ -28,12 +29,17 @@ AttributePath::AttributePath(const Value& path) {
 
 Value AttributePath::follow(Interpreter& interpreter, Value item, const Value& fallback) const {
   for (const Value& part : parts_) {
+    spend_work();
     item = interpreter.item(item, part);
     if (item.is_undefined() && !fallback.is_none()) item = fallback;
   }
   return item;
 }
 
-Value ignoring_case(const Value& value) { return value.is_text() ? Value(to_lower(value.bytes())) : value; }
+Value ignoring_case(const Value& value) {
+  if (!value.is_text()) return value;
+  spend_work_on_characters(value.bytes().size());
+  return to_lower(value.bytes());
+}
 
 }  // namespace wick::jinja

@@ -5,7 +5,7 @@
 namespace wick::jinja {
 namespace {
 
-constexpr int64_t kBytesPerWork = 256;
+constexpr int64_t kBytesPerWork = 64, kCharactersPerWork = 8;
 
 std::shared_ptr<Budget>& thread_budget() {
   thread_local std::shared_ptr<Budget> budget;
@@ -53,6 +53,8 @@ void spend_work(int64_t units) {
 }
 
 void spend_work_on_bytes(size_t bytes) { spend_work(1 + static_cast<int64_t>(bytes) / kBytesPerWork); }
+
+void spend_work_on_characters(size_t bytes) { spend_work(1 + static_cast<int64_t>(bytes) / kCharactersPerWork); }
 
 void require_memory(int64_t bytes) {
   if (const auto& budget = thread_budget()) budget->require(bytes);

@@ -10,8 +10,8 @@ namespace wick::jinja {
 
 // What a render may use. Generous for real conversations, far too little for harm.
 struct Limits {
-  int64_t work = 100'000'000;           // evaluated nodes and visited items, plus one per 256 bytes of text made
-  int64_t memory = int64_t{256} << 20;  // bytes of values and pending output alive at one time
+  int64_t work = 12'000'000;            // evaluated nodes and visited items, plus what texts cost (see below)
+  int64_t memory = int64_t{128} << 20;  // bytes of values and pending output alive at one time
   int64_t output = int64_t{64} << 20;   // bytes of the result
   int depth = 1200;                     // evaluations inside one another: macros, recursive loops, nested expressions
 };
@@ -59,9 +59,11 @@ class Charge {
   int64_t bytes_ = 0;
 };
 
-// Nothing outside a render.
+// Nothing outside a render. A unit of work takes some 30 ns: bytes that are copied, compared or searched cost one unit
+// per 64, those that are looked at one by one as characters one per 8.
 void spend_work(int64_t units = 1);
 void spend_work_on_bytes(size_t bytes);
+void spend_work_on_characters(size_t bytes);
 // Before a text or list of a computed size is built.
 void require_memory(int64_t bytes);
 

@@ -33,11 +33,11 @@ bool contains(std::span<const CodeRange> ranges, char32_t code) {
 void append_mapped(std::string& out, std::span<const CaseRange> ranges, std::span<const CaseText> texts,
                    std::string_view character) {
   const char32_t code = code_point(character);
-  for (const CaseText& text : texts) {
-    if (text.code == code) {
-      out += text.text;
-      return;
-    }
+  const auto text = std::lower_bound(texts.begin(), texts.end(), code,
+                                     [](const CaseText& entry, char32_t value) { return entry.code < value; });
+  if (text != texts.end() && text->code == code) {
+    out += text->text;
+    return;
   }
   const auto* after = std::upper_bound(ranges.data(), ranges.data() + ranges.size(), code,
                                        [](char32_t value, const CaseRange& range) { return value < range.first; });

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "text/jinja/objects.h"
+#include "text/jinja/text_search.h"
 
 namespace wick::jinja {
 namespace {
@@ -35,7 +36,7 @@ std::optional<int> compare_numbers(const Value& left, const Value& right) {
   return rest > 0 ? -1 : rest < 0;
 }
 
-bool equal_items(const std::vector<Value>& left, const std::vector<Value>& right) {
+bool equal_items(std::span<const Value> left, std::span<const Value> right) {
   if (left.size() != right.size()) return false;
   for (size_t i = 0; i < left.size(); ++i) {
     if (!equal(left[i], right[i])) return false;
@@ -83,8 +84,7 @@ bool less(const Value& left, const Value& right, std::string_view op) {
     return left.bytes() < right.bytes();  // UTF-8 sorts like its code points
   }
   if (left.kind() == right.kind() && (left.is_list() || left.is_tuple())) {
-    const auto& a = left.items();
-    const auto& b = right.items();
+    const auto a = left.items(), b = right.items();
     for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
       if (!equal(a[i], b[i])) return less(a[i], b[i], op);
     }
@@ -103,8 +103,7 @@ bool contains(const Value& container, const Value& item) {
     if (!item.is_text()) {
       throw problem("'in <string>' requires string as left operand, not ", item.type_name());
     }
-    spend_work_on_bytes(container.bytes().size());
-    return container.bytes().find(item.bytes()) != std::string::npos;
+    return find_text(container.bytes(), item.bytes()) != std::string_view::npos;
   }
   if (container.is_dict()) return container.as_dict().find(item) != nullptr;
   if (const auto* range = container.object_as<Range>()) {
@@ -131,7 +130,7 @@ size_t hash_of(const Value& value) {
       const bool whole = std::abs(number) < 9e18 && std::trunc(number) == number;
       return whole ? std::hash<int64_t>{}(static_cast<int64_t>(number)) : std::hash<double>{}(number);
     }
-    case Kind::kText: return hash_of(std::string_view(value.bytes()));
+    case Kind::kText: spend_work_on_bytes(value.bytes().size()); return hash_of(value.bytes());
     case Kind::kTuple: {
       size_t hash = 0x9E3779B97F4A7C15u;
       for (const Value& item : value.items()) hash = (hash ^ hash_of(item)) * 0x100000001B3u;

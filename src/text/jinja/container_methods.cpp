@@ -10,7 +10,7 @@ namespace {
 
 Value count_item(Interpreter&, const Value& self, const Arguments& arguments) {
   const Bound bound("count", arguments, {"value"}, 1);
-  const auto& items = self.items();
+  const auto items = self.items();
   return std::count_if(items.begin(), items.end(), [&](const Value& item) { return equal(item, *bound[0]); });
 }
 
@@ -26,7 +26,7 @@ Value index_of_item(Interpreter&, const Value& self, const Arguments& arguments)
 
 Value copy_of(Interpreter&, const Value& self, const Arguments& arguments) {
   expect_no_arguments("copy", arguments);
-  return self.is_list() ? Value::list(self.items()) : Value(self.as_dict());
+  return self.is_list() ? Value(self.shared_items()) : Value(self.as_dict());
 }
 
 Value get_entry(Interpreter&, const Value& self, const Arguments& arguments) {

@@ -1,4 +1,5 @@
 #include "text/jinja/arithmetic.h"
+#include "text/jinja/growing.h"
 #include "text/jinja/interpreter.h"
 #include "text/jinja/nodes.h"
 #include "text/jinja/objects.h"
@@ -55,16 +56,20 @@ Value Comparison::evaluate(Interpreter& interpreter) const {
 
 Value Concatenation::evaluate(Interpreter& interpreter) const {
   const bool markup = interpreter.autoescape;
+  std::vector<Value> values;
+  values.reserve(parts.size());
+  for (const auto& part : parts) values.push_back(interpreter.evaluate(*part));
+  const bool grows = !markup && !values.empty() && values[0].is_text() && values[0].bytes().size() >= kGrowingText;
   std::string out;
-  for (const auto& part : parts) {
-    const Value value = interpreter.evaluate(*part);
+  for (size_t i = grows ? 1 : 0; i < values.size(); ++i) {
     require_memory(static_cast<int64_t>(out.size()));
     if (markup) {
-      out += escape(value).bytes();
+      out += escape(values[i]).bytes();
     } else {
-      append_text(out, value);
+      append_text(out, values[i]);
     }
   }
+  if (grows) return join_texts(values[0], out);
   return {std::move(out), markup};
 }
 
@@ -95,6 +100,7 @@ Arguments CallArguments::evaluate(Interpreter& interpreter) const {
   for (const auto& value : positional) result.positional.push_back(interpreter.evaluate(*value));
   if (star) {
     const auto more = iterate(interpreter.evaluate(*star));
+    spend_work(static_cast<int64_t>(more->values.size() / 4));
     result.positional.insert(result.positional.end(), more->values.begin(), more->values.end());
   }
   for (const auto& [name, value] : named) result.named.emplace_back(name, interpreter.evaluate(*value));

@@ -28,7 +28,7 @@ Value length(Interpreter&, const Value& value, const Arguments& arguments) {
 }
 
 Value attr(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  const std::string name = Bound("attr", arguments, {"name"}, 1).text(0);
+  const std::string_view name = Bound("attr", arguments, {"name"}, 1).text(0);
   if (value.is_dict()) {  // only methods: |attr does not look at elements
     const Value found = interpreter.attribute(Value(Dict()), name);
     if (found.is_undefined()) return found;
@@ -37,7 +37,7 @@ Value attr(Interpreter& interpreter, const Value& value, const Arguments& argume
 }
 
 std::string indent_text(const Value& indent) {
-  if (indent.is_text()) return indent.bytes();
+  if (indent.is_text()) return std::string(indent.bytes());
   const int64_t width = to_index(indent);
   require_memory(width);
   return std::string(static_cast<size_t>(std::max<int64_t>(width, 0)), ' ');

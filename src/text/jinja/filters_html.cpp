@@ -19,7 +19,7 @@ Value escape_filter(Interpreter&, const Value& value, const Arguments& arguments
 
 Value forceescape(Interpreter&, const Value& value, const Arguments& arguments) {
   expect_no_arguments("forceescape", arguments);
-  return {escape_html(to_text(value)), true};
+  return {escape_html(to_text_value(value).bytes()), true};
 }
 
 Value safe(Interpreter&, const Value& value, const Arguments& arguments) {
@@ -34,13 +34,15 @@ constexpr Entity kEntities[] = {{"amp", "&"},  {"lt", "<"},        {"gt", ">"}, 
                                 {"apos", "'"}, {"nbsp", "\u00A0"}, {"copy", "\u00A9"}, {"hellip", "\u2026"}};
 
 std::string unescape_html(std::string_view text) {
+  constexpr size_t kLongest = 13;  // with & and ;
   std::string out;
   for (size_t at = 0; at < text.size();) {
-    const size_t end = text[at] == '&' ? text.find(';', at) : text.npos;
-    if (end == text.npos || end - at > 12) {
+    const size_t length = text[at] == '&' ? text.substr(at, kLongest).find(';') : text.npos;
+    if (length == text.npos) {
       out += text[at++];
       continue;
     }
+    const size_t end = at + length;
     const std::string_view name = text.substr(at + 1, end - at - 1);
     const auto* known = std::find_if(std::begin(kEntities), std::end(kEntities),
                                      [&](const Entity& entity) { return entity.name == name; });
@@ -78,7 +80,9 @@ std::string without(std::string_view text, std::string_view open, std::string_vi
 
 Value striptags(Interpreter&, const Value& value, const Arguments& arguments) {
   expect_no_arguments("striptags", arguments);
-  const std::string text = without(without(to_text(value), "<!--", "-->"), "<", ">");
+  const Value whole = to_text_value(value);
+  spend_work_on_characters(whole.bytes().size() * 3);
+  const std::string text = without(without(whole.bytes(), "<!--", "-->"), "<", ">");
   std::string words;
   for (std::string_view rest = strip_left(text); !rest.empty(); rest = strip_left(rest)) {
     size_t end = 0;
@@ -94,8 +98,9 @@ Value striptags(Interpreter&, const Value& value, const Arguments& arguments) {
 std::string url_quoted(const Value& value, bool query) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
-  const std::string text = to_text(value);
-  for (const char c : text) {
+  const Value whole = to_text_value(value);
+  spend_work_on_characters(whole.bytes().size());
+  for (const char c : whole.bytes()) {
     const auto byte = static_cast<uint8_t>(c);
     const bool plain =
         (byte < 0x80 && std::isalnum(byte)) || std::string_view("_.-~").find(c) != std::string_view::npos;
@@ -166,7 +171,7 @@ Value urlize(Interpreter& interpreter, const Value& value, const Arguments& argu
   const Bound bound("urlize", arguments, {"trim_url_limit", "nofollow", "target", "rel", "extra_schemes"});
   std::set<std::string, std::less<>> rels = {"noopener"};
   if (bound.flag(1)) rels.insert("nofollow");
-  if (bound.has(3)) rels.insert(bound.text(3));
+  if (bound.has(3)) rels.emplace(bound.text(3));
   std::string rel, target;
   for (const std::string& part : rels) rel += cat(rel.empty() ? "" : " ", part);
   if (bound.has(2)) target = cat(" target=\"", escape_html(bound.text(2)), "\"");
@@ -178,16 +183,18 @@ Value urlize(Interpreter& interpreter, const Value& value, const Arguments& argu
     const std::string attributes = mail ? "" : cat(" rel=\"", rel, "\"", target);
     return cat("<a href=\"", href, "\"", attributes, ">", text, "</a>");
   };
-  const std::string text = escape(value).bytes();
+  const Value escaped = escape(value);
+  const std::string_view text = escaped.bytes();
+  spend_work_on_characters(text.size());
   std::string out;
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.find_first_of(" \t\n\r\f\v", at), text.size());
-    std::string_view word = std::string_view(text).substr(at, end - at);
+    std::string_view word = text.substr(at, end - at);
     std::string_view head = word.substr(0, std::min(word.find_first_not_of("("), word.size()));
     word.remove_prefix(head.size());
     std::string_view tail;
     while (!word.empty() && std::string_view(").,").find(word.back()) != std::string_view::npos) {
-      tail = std::string_view(text).substr(end - tail.size() - 1, tail.size() + 1);
+      tail = text.substr(end - tail.size() - 1, tail.size() + 1);
       word.remove_suffix(1);
     }
     out += head;

@@ -15,9 +15,11 @@ namespace {
 
 Value generator(std::vector<Value> items) { return Value(std::make_shared<Generator>(std::move(items))); }
 
+std::vector<Value> copied(const Items& items) { return {items.values.begin(), items.values.end()}; }
+
 Value list(Interpreter&, const Value& value, const Arguments& arguments) {
   expect_no_arguments("list", arguments);
-  return Value::list(iterate(value)->values);
+  return Value::list(copied(*iterate(value)));
 }
 
 Value first(Interpreter&, const Value& value, const Arguments& arguments) {
@@ -46,12 +48,13 @@ Value random(Interpreter& interpreter, const Value& value, const Arguments& argu
 
 Value join(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   const Bound bound("join", arguments, {"d", "attribute"});
-  const std::string separator = to_text(bound.get(0, ""));
+  const Value separator = to_text_value(bound.get(0, ""));
   const AttributePath path(bound.get(1));
   const auto items = iterate(value);
+  spend_work(static_cast<int64_t>(items->values.size()));
   std::string out;
   for (size_t i = 0; i < items->values.size(); ++i) {
-    if (i) out += separator;
+    if (i) out += separator.bytes();
     append_text(out, path.follow(interpreter, items->values[i]));
     require_memory(static_cast<int64_t>(out.size()));
   }
@@ -61,14 +64,14 @@ Value join(Interpreter& interpreter, const Value& value, const Arguments& argume
 Value reverse(Interpreter&, const Value& value, const Arguments& arguments) {
   expect_no_arguments("reverse", arguments);
   if (value.is_text()) return slice_of(value, {}, {}, -1);
-  std::vector<Value> items = iterate(value)->values;
+  std::vector<Value> items = copied(*iterate(value));
   std::reverse(items.begin(), items.end());
   if (value.object_as<Generator>()) return Value::list(std::move(items));
   return Value(std::make_shared<Generator>(std::move(items), "list_reverseiterator"));
 }
 
 // Sorts items by keys made once for each.
-std::vector<Value> sorted_by(const std::vector<Value>& items, const std::vector<Value>& keys, bool descending) {
+std::vector<Value> sorted_by(std::span<const Value> items, const std::vector<Value>& keys, bool descending) {
   std::vector<size_t> order(items.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
@@ -108,7 +111,7 @@ Value sort(Interpreter& interpreter, const Value& value, const Arguments& argume
 
 Value dictsort(Interpreter&, const Value& value, const Arguments& arguments) {
   const Bound bound("dictsort", arguments, {"case_sensitive", "by", "reverse"});
-  const std::string by = bound.text(1, "key");
+  const std::string_view by = bound.text(1, "key");
   if (by != "key" && by != "value") throw problem("You can only sort by either \"key\" or \"value\"");
   if (value.is_undefined()) use_of_undefined(value);
   if (!value.is_dict()) throw problem("'", value.type_name(), " object' has no attribute 'items'");
@@ -170,7 +173,10 @@ Value sum(Interpreter& interpreter, const Value& value, const Arguments& argumen
   const AttributePath path(bound.get(0));
   Value total = bound.get(1, 0);
   if (total.is_text()) throw problem("sum() can't sum strings [use ''.join(seq) instead]");
-  for (const Value& item : each(value)) total = add(total, path.follow(interpreter, item));
+  for (const Value& item : each(value)) {
+    spend_work();
+    total = add(total, path.follow(interpreter, item));
+  }
   return total;
 }
 
@@ -179,6 +185,7 @@ Value batch(Interpreter&, const Value& value, const Arguments& arguments) {
   const int64_t size = to_index(*bound[0]);
   std::vector<Value> batches, current;
   for (const Value& item : each(value)) {
+    spend_work();
     if (static_cast<int64_t>(current.size()) == size) batches.push_back(Value::list(std::exchange(current, {})));
     current.push_back(item);
   }

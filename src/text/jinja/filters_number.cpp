@@ -31,6 +31,7 @@ Value to_int(Interpreter&, const Value& value, const Arguments& arguments) {
   if (value.is_integral()) return value.as_int();
   std::optional<double> number;
   if (value.is_text()) {
+    spend_work_on_characters(value.bytes().size() * 4);
     const int64_t base = bound.integer(1, 10);
     if (base != 0 && (base < 2 || base > 36)) return fallback;
     if (const auto whole = parse_integer(value.bytes(), static_cast<int>(base))) return *whole;
@@ -49,6 +50,7 @@ Value to_float(Interpreter&, const Value& value, const Arguments& arguments) {
   const Bound bound("float", arguments, {"default"});
   if (value.is_undefined()) use_of_undefined(value);
   if (value.is_number()) return value.as_number();
+  if (value.is_text()) spend_work_on_characters(value.bytes().size() * 4);
   const auto number = value.is_text() ? parse_float(value.bytes()) : std::nullopt;
   return number ? Value(*number) : bound.get(0, 0.0);
 }
@@ -80,7 +82,7 @@ Value round_number(Interpreter&, const Value& value, const Arguments& arguments)
   const Bound bound("round", arguments, {"precision", "method"});
   if (value.is_undefined()) use_of_undefined(value);
   const int64_t precision = bound.integer(0, 0);
-  const std::string method = bound.text(1, "common");
+  const std::string_view method = bound.text(1, "common");
   if (method != "common" && method != "ceil" && method != "floor") {
     throw problem("method must be common, ceil or floor");
   }
@@ -98,6 +100,7 @@ Value filesizeformat(Interpreter&, const Value& value, const Arguments& argument
   constexpr std::string_view kLetters = "kMGTPEZY";
   const bool binary = Bound("filesizeformat", arguments, {"binary"}).flag(0);
   if (value.is_undefined()) use_of_undefined(value);
+  if (value.is_text()) spend_work_on_characters(value.bytes().size() * 4);
   const auto parsed = value.is_number() ? std::optional(value.as_number())
                       : value.is_text() ? parse_float(value.bytes())
                                         : std::nullopt;

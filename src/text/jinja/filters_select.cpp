@@ -8,7 +8,7 @@
 namespace wick::jinja {
 namespace {
 
-std::string name_of(const Value& value, std::string_view what) {
+std::string_view name_of(const Value& value, std::string_view what) {
   if (!value.is_text()) throw problem("the name of a ", what, " must be text, not ", value.type_name());
   return value.bytes();
 }
@@ -31,11 +31,12 @@ Value map(Interpreter& interpreter, const Value& value, const Arguments& argumen
     if (!bound[0]) throw problem("map requires a filter argument");
     const AttributePath path(*bound[0]);
     for (const Value& item : each(value)) {
+      spend_work();
       result.push_back(path.follow(interpreter, item, bound.get(1)));
     }
     return generator(std::move(result));
   }
-  const std::string name = name_of(arguments.positional[0], "filter");
+  const std::string_view name = name_of(arguments.positional[0], "filter");
   const Filter filter = find_filter(name);
   if (!filter) throw problem("No filter named '", name, "'.");
   const Arguments rest = after(arguments, 1);
@@ -55,7 +56,7 @@ Value choose(Interpreter& interpreter, const Value& value, const Arguments& argu
   Test test = nullptr;
   Arguments rest;
   if (arguments.positional.size() > kSkipped) {
-    const std::string name = name_of(arguments.positional[kSkipped], "test");
+    const std::string_view name = name_of(arguments.positional[kSkipped], "test");
     test = find_test(name);
     if (!test) throw problem("No test named '", name, "'.");
     rest = after(arguments, kSkipped + 1);

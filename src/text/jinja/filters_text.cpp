@@ -17,7 +17,7 @@ template <std::string (*kChange)(std::string_view)>
 Value change(Interpreter&, const Value& value, const Arguments& arguments) {
   expect_no_arguments("the filter", arguments);
   const Value text = to_text_value(value);
-  spend_work_on_bytes(text.bytes().size() * 8);  // character by character
+  spend_work_on_characters(text.bytes().size());
   return {kChange(text.bytes()), text.is_markup()};
 }
 
@@ -43,7 +43,8 @@ Value trim(Interpreter&, const Value& value, const Arguments& arguments) {
 
 Value replace(Interpreter&, const Value& value, const Arguments& arguments) {
   const Bound bound("replace", arguments, {"old", "new", "count"}, 2);
-  return replace_text(to_text(value), to_text(*bound[0]), to_text(*bound[1]), bound.integer(2, -1));
+  const Value text = to_text_value(value), old_text = to_text_value(*bound[0]), new_text = to_text_value(*bound[1]);
+  return replace_text(text.bytes(), old_text.bytes(), new_text.bytes(), bound.integer(2, -1));
 }
 
 Value center(Interpreter&, const Value& value, const Arguments& arguments) {
@@ -78,7 +79,7 @@ Value indent(Interpreter&, const Value& value, const Arguments& arguments) {
     require_memory(count);
     space.assign(static_cast<size_t>(std::max<int64_t>(count, 0)), ' ');
   }
-  const std::string text = expect_text(value).bytes() + "\n";
+  const std::string text = cat(expect_text(value).bytes(), "\n");
   const auto lines = split_lines(text, false);
   std::string out = bound.flag(1) ? space : "";
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -94,12 +95,13 @@ Value truncate(Interpreter&, const Value& value, const Arguments& arguments) {
   const Bound bound("truncate", arguments, {"length", "killwords", "end", "leeway"});
   const Value& text = expect_text(value);
   const int64_t length = bound.integer(0, 255), leeway = bound.integer(3, 5);
-  const std::string end = bound.text(2, "...");
+  const std::string_view end = bound.text(2, "...");
   const int64_t end_length = count_characters(end);
   if (length < end_length) throw problem("expected length >= ", end_length, ", got ", length);
   if (leeway < 0) throw problem("expected leeway >= 0, got ", leeway);
   if (text.as_text().length <= length || text.as_text().length - length <= leeway) return text;
-  std::string_view kept = std::string_view(text.bytes()).substr(0, byte_offset(text.bytes(), length - end_length));
+  std::string_view kept = text.bytes().substr(0, byte_offset(text.bytes(), length - end_length));
+  spend_work_on_characters(kept.size());
   if (!bound.flag(1)) {
     const size_t space = kept.rfind(' ');
     if (space != kept.npos) kept = kept.substr(0, space);
@@ -111,8 +113,9 @@ Value wordcount(Interpreter&, const Value& value, const Arguments& arguments) {
   expect_no_arguments("wordcount", arguments);
   int64_t count = 0;
   bool inside = false;
-  const std::string text = to_text(value);
-  for (const std::string_view character : Characters(text)) {
+  const Value text = to_text_value(value);
+  spend_work_on_characters(text.bytes().size());
+  for (const std::string_view character : Characters(text.bytes())) {
     const bool word = is_word(code_point(character));
     count += word && !inside;
     inside = word;
@@ -126,7 +129,7 @@ Value wordwrap(Interpreter&, const Value& value, const Arguments& arguments) {
   options.width = bound.integer(0, 79);
   options.break_long_words = bound.flag(1, true);
   options.break_on_hyphens = bound.flag(3, true);
-  const std::string separator = bound.has(2) ? bound.text(2) : "\n";
+  const std::string_view separator = bound.has(2) ? bound.text(2) : "\n";
   std::string out;
   bool first_line = true;
   for (const std::string_view line : split_lines(expect_text(value).bytes(), false)) {

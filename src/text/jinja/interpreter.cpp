@@ -1,6 +1,7 @@
 #include "text/jinja/interpreter.h"
 
 #include "base/philox.h"
+#include "text/jinja/block_reference.h"
 #include "text/jinja/globals.h"
 #include "text/jinja/loop.h"
 #include "text/jinja/objects.h"
@@ -49,8 +50,10 @@ class Interpreter::Capture {
   std::string* previous_;
 };
 
-Interpreter::Interpreter(const Dict& variables, std::function<LocalTime()> clock, std::shared_ptr<Budget> budget)
+Interpreter::Interpreter(const Dict& variables, const Blocks& blocks, std::function<LocalTime()> clock,
+                         std::shared_ptr<Budget> budget)
     : variables_(variables),
+      blocks_(blocks),
       clock_(std::move(clock)),
       budget_(std::move(budget)),
       root_(std::make_shared<Scope>(nullptr)),
@@ -111,18 +114,21 @@ void Interpreter::write(std::string_view text) {
 
 void Interpreter::write(const Value& value) {
   if (autoescape) {
-    write(std::string_view(escape(value).bytes()));
+    write(escape(value).bytes());
   } else if (value.is_text()) {
-    write(std::string_view(value.bytes()));
+    write(value.bytes());
   } else {
     write(std::string_view(to_text(value)));
   }
 }
 
 Value Interpreter::lookup(std::string_view name) {
+  budget_->work(static_cast<int64_t>(name.size() / 64));
   for (const Scope* scope = scope_.get(); scope; scope = scope->parent.get()) {
+    budget_->work(static_cast<int64_t>(scope->variables.size() / 16));
     if (const Value* value = scope->find(name)) return *value;
   }
+  if (name == "self") return Value(std::make_shared<TemplateReference>(blocks_));
   if (const Value* value = variables_.find(name)) return *value;
   if (auto value = global_function(name)) return *value;
   return Value::undefined_name(name);
@@ -130,6 +136,7 @@ Value Interpreter::lookup(std::string_view name) {
 
 void Interpreter::assign(const Expression& target, const Value& value) {
   if (const auto* name = dynamic_cast<const Name*>(&target)) {
+    budget_->work(static_cast<int64_t>(scope_->variables.size() / 16));
     scope_->set(name->name, value);
     return;
   }

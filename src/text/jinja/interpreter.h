@@ -15,7 +15,8 @@ namespace wick::jinja {
 // One render: variables, output, limits. Errors thrown inside carry no line; `line()` tells where it was.
 class Interpreter {
  public:
-  Interpreter(const Dict& variables, std::function<LocalTime()> clock, std::shared_ptr<Budget> budget);
+  Interpreter(const Dict& variables, const Blocks& blocks, std::function<LocalTime()> clock,
+              std::shared_ptr<Budget> budget);
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
@@ -68,6 +69,7 @@ class Interpreter {
   class Capture;  // redirects the output
 
   const Dict& variables_;
+  const Blocks& blocks_;
   std::function<LocalTime()> clock_;
   std::shared_ptr<Budget> budget_;
   std::shared_ptr<Scope> root_, scope_;

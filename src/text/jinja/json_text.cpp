@@ -49,6 +49,7 @@ class JsonWriter {
 
   void text(std::string_view value) {
     constexpr std::string_view kShort = "\"\\\n\r\t\b\f", kLetters = "\"\\nrtbf";
+    spend_work_on_characters(value.size());
     out_ += '"';
     for (const std::string_view character : Characters(value)) {
       const char first = character[0];
@@ -75,11 +76,12 @@ class JsonWriter {
   void new_line() {
     if (!style_.indent) return;
     require_memory(static_cast<int64_t>(style_.indent->size()) * level_);
+    spend_work_on_bytes(style_.indent->size() * static_cast<size_t>(level_));
     out_ += '\n';
     for (int i = 0; i < level_; ++i) out_ += *style_.indent;
   }
 
-  void list(const std::vector<Value>& items) {
+  void list(std::span<const Value> items) {
     if (items.empty()) {
       out_ += "[]";
       return;
@@ -97,7 +99,7 @@ class JsonWriter {
   }
 
   static std::string key_text(const Value& key) {
-    if (key.is_text()) return key.bytes();
+    if (key.is_text()) return std::string(key.bytes());
     if (key.is_none()) return "null";
     if (key.is_bool()) return key.as_bool() ? "true" : "false";
     if (key.is_float()) return number(key.as_number());
@@ -110,11 +112,13 @@ class JsonWriter {
       out_ += "{}";
       return;
     }
-    std::vector<Dict::Entry> entries = dict.entries();
+    std::vector<Dict::Entry> sorted;
     if (style_.sort_keys) {
-      std::stable_sort(entries.begin(), entries.end(),
+      sorted = dict.entries();
+      std::stable_sort(sorted.begin(), sorted.end(),
                        [](const auto& a, const auto& b) { return less(a.first, b.first); });
     }
+    const std::vector<Dict::Entry>& entries = style_.sort_keys ? sorted : dict.entries();
     out_ += '{';
     ++level_;
     bool first = true;

@@ -107,6 +107,7 @@ LocalTime local_time_now() {
 }
 
 std::string format_time(const LocalTime& time, std::string_view format) {
+  spend_work(static_cast<int64_t>(format.size()));
   std::string out;
   for (size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%' || i + 1 == format.size()) {

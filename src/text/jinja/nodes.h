@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -245,9 +246,12 @@ struct CallBlock : Statement {
 struct BlockStatement : Statement {  // {% block %}, {% generation %}
   using Statement::Statement;
   Flow execute(Interpreter& interpreter) const override;
+  std::string name;  // empty for {% generation %}
   Body body;
-  bool sees_locals = false;
+  bool sees_locals = false, required = false;
 };
+// Those with a name, wherever they stand: self.name() renders one.
+using Blocks = std::map<std::string, const BlockStatement*, std::less<>>;
 
 struct AutoescapeStatement : Statement {
   using Statement::Statement;

@@ -80,6 +80,7 @@ std::string format_integer(int64_t number, const FormatSpec& spec) {
 std::string format_text(const Value& value, const FormatSpec& spec) {
   if (spec.align == '=') throw problem("'=' alignment not allowed in string format specifier");
   std::string_view text = value.bytes();
+  spend_work_on_bytes(text.size());
   if (spec.precision) text = text.substr(0, byte_offset(text, *spec.precision));
   return pad("", text, spec, '<');
 }

@@ -14,6 +14,7 @@ class Parser {
   explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
   Body parse_template();
+  Blocks take_blocks() { return std::move(blocks_); }  // of the template that was parsed
 
  private:
   class Nesting;  // counts the recursion, and throws where it gets too deep
@@ -95,6 +96,7 @@ class Parser {
   int loops_ = 0;                         // open around the current statement, for break and continue
   bool may_be_skipped_ = false;           // inside an if: unknown filters are an error only when reached
   std::vector<MacroDefinition*> macros_;  // open around the current expression
+  Blocks blocks_;
 };
 
 }  // namespace wick::jinja

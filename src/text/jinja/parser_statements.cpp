@@ -306,11 +306,12 @@ StatementPtr Parser::parse_block(int line) {
   auto node = std::make_unique<BlockStatement>(line);
   const Temporarily hard(may_be_skipped_, false);
   const Temporarily outside(loops_, 0);
-  const std::string name = expect_any_name();
+  node->name = expect_any_name();
+  if (!blocks_.emplace(node->name, node.get()).second) throw fail(cat("block '", node->name, "' defined twice"));
   node->sees_locals = skip_name("scoped");
-  skip_name("required");
+  node->required = skip_name("required");
   node->body = parse_whole_block("endblock");
-  skip_name(name);
+  skip_name(node->name);
   return node;
 }
 

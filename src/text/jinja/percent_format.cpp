@@ -17,6 +17,7 @@ class PercentFormatter {
       : text_(format.bytes()), markup_(format.is_markup()), arguments_(arguments) {}
 
   Value run() {
+    spend_work_on_characters(text_.size());
     std::string out;
     while (at_ < text_.size()) {
       const size_t percent = std::min(text_.find('%', at_), text_.size());
@@ -71,6 +72,7 @@ class PercentFormatter {
       at_ = end + 1;
       named_ = true;
     }
+    spend_work();
     FormatSpec spec;
     bool left = false, zero = false;
     for (; std::string_view("#0- +").find(peek()) != std::string_view::npos && peek(); ++at_) {
@@ -103,7 +105,7 @@ class PercentFormatter {
   std::string convert(const Value& value, FormatSpec spec, bool zero) const {
     constexpr std::string_view kIntegers = "diuoxX", kFloats = "eEfFgG";
     switch (spec.type) {
-      case 's': return text(markup_ ? escape(value).bytes() : to_text(value), spec);
+      case 's': return text(markup_ ? escape(value) : to_text_value(value), spec);
       case 'r': return text(repr(value), spec);
       case 'a': {
         std::string out;
@@ -115,7 +117,7 @@ class PercentFormatter {
         return text(out, spec);
       }
       case 'c':
-        if (value.is_text() && value.as_text().length == 1) return text(value.bytes(), spec);
+        if (value.is_text() && value.as_text().length == 1) return text(value, spec);
         if (!value.is_integral()) throw problem("%c requires int or char");
         spec.precision.reset();
         return format_value(value.as_int(), spec);
@@ -131,7 +133,7 @@ class PercentFormatter {
     throw problem("unsupported format character ", in_quotes(std::string(1, spec.type)));
   }
 
-  static std::string text(const std::string& value, FormatSpec spec) {
+  static std::string text(const Value& value, FormatSpec spec) {
     spec.type = 's';
     return format_value(value, spec);
   }

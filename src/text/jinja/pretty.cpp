@@ -21,26 +21,42 @@ std::vector<Dict::Entry> sorted_entries(const Dict& dict) {
 }
 
 // repr with sorted dicts.
-std::string flat(const Value& value) {
+void append_flat(std::string& out, const Value& value) {
+  spend_work();
+  require_memory(static_cast<int64_t>(out.size()));
+  const size_t start = out.size() + 1;
   if (value.is_dict()) {
-    std::string out = "{";
+    out += '{';
     for (const auto& [key, item] : sorted_entries(value.as_dict())) {
-      out += cat(out.size() > 1 ? ", " : "", flat(key), ": ", flat(item));
+      if (out.size() > start) out += ", ";
+      append_flat(out, key);
+      out += ": ";
+      append_flat(out, item);
     }
-    return out + "}";
-  }
-  if (value.is_list() || value.is_tuple()) {
-    std::string out = value.is_list() ? "[" : "(";
-    for (const Value& item : value.items()) out += cat(out.size() > 1 ? ", " : "", flat(item));
+    out += '}';
+  } else if (value.is_list() || value.is_tuple()) {
+    out += value.is_list() ? '[' : '(';
+    for (const Value& item : value.items()) {
+      if (out.size() > start) out += ", ";
+      append_flat(out, item);
+    }
     if (value.is_tuple() && value.items().size() == 1) out += ',';
-    return out + (value.is_list() ? "]" : ")");
+    out += value.is_list() ? ']' : ')';
+  } else {
+    append_repr(out, value);
   }
-  return repr(value);
+}
+
+std::string flat(const Value& value) {
+  std::string out;
+  append_flat(out, value);
+  return out;
 }
 
 void write(std::string& out, const Value& value, int64_t indent, int64_t allowance) {
   const std::string line = flat(value);
   require_memory(static_cast<int64_t>(out.size() + line.size()) + indent);
+  spend_work_on_bytes(line.size() + static_cast<size_t>(indent));
   const bool breaks = value.is_dict() || value.is_list() || value.is_tuple();
   if (!breaks || count_characters(line) <= kWidth - indent - allowance) {
     out += line;

@@ -27,7 +27,7 @@ void append_escaped_code(std::string& out, char32_t code) {
   }
 }
 
-void append_items(std::string& out, const std::vector<Value>& items) {
+void append_items(std::string& out, std::span<const Value> items) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (i) out += ", ";
     append_repr(out, items[i]);
@@ -57,6 +57,7 @@ std::string float_repr(double number) {
 }
 
 void append_text_repr(std::string& out, std::string_view text, bool ascii) {
+  spend_work_on_characters(text.size());
   const bool double_quotes = text.find('\'') != text.npos && text.find('"') == text.npos;
   const char quote = double_quotes ? '"' : '\'';
   out += quote;
@@ -136,6 +137,7 @@ Value to_text_value(const Value& value) { return value.is_text() ? value : Value
 std::string escape_html(std::string_view text) {
   std::string out;
   require_memory(static_cast<int64_t>(text.size()));
+  spend_work_on_characters(text.size());
   for (const char c : text) {
     switch (c) {
       case '&': out += "&amp;"; break;
@@ -151,7 +153,7 @@ std::string escape_html(std::string_view text) {
 
 Value escape(const Value& value) {
   if (value.is_markup()) return value;
-  return {escape_html(to_text(value)), true};
+  return {escape_html(to_text_value(value).bytes()), true};
 }
 
 }  // namespace wick::jinja

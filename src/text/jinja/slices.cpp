@@ -16,10 +16,12 @@ std::string slice_text(const Text& text, const Slice& slice) {
   std::string out;
   if (slice.step == 1) {
     const size_t begin = text.one_byte_each() ? static_cast<size_t>(slice.first) : byte_offset(text.bytes, slice.first);
-    const std::string_view rest = std::string_view(text.bytes).substr(begin);
+    const std::string_view rest = text.bytes.substr(begin);
     const size_t size = text.one_byte_each() ? static_cast<size_t>(slice.count) : byte_offset(rest, slice.count);
+    if (!text.one_byte_each()) spend_work_on_characters(begin + size);
     return std::string(rest.substr(0, size));
   }
+  spend_work_on_characters(text.bytes.size() * 2);
   std::vector<std::string_view> characters;
   require_memory(text.length * static_cast<int64_t>(sizeof(std::string_view)));
   for (const std::string_view character : Characters(text.bytes)) characters.push_back(character);

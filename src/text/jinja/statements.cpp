@@ -77,6 +77,7 @@ Flow CallBlock::execute(Interpreter& interpreter) const {
 }
 
 Flow BlockStatement::execute(Interpreter& interpreter) const {
+  if (required) throw problem("Required block '", name, "' not found");
   const auto& outer = sees_locals ? interpreter.scope() : interpreter.root();
   const Interpreter::Enter enter(interpreter, std::make_shared<Scope>(outer));
   return interpreter.execute(body);

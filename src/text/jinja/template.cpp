@@ -14,6 +14,7 @@ constexpr size_t kMaxSource = size_t{8} << 20;
 struct Template::Tree {
   std::string name;
   Body body;
+  Blocks blocks;  // inside the body
 };
 
 Template Template::parse(std::string_view source, std::string name, const LexerOptions& options) {
@@ -24,8 +25,9 @@ Template Template::parse(std::string_view source, std::string name, const LexerO
   if (!is_utf8(source)) throw Error(ErrorCode::kBadFile, cat(name, ": not valid UTF-8"));
   try {
     Template result;
-    Body body = Parser(tokenize(source, options)).parse_template();
-    result.tree_ = std::make_shared<const Tree>(Tree{std::move(name), std::move(body)});
+    Parser parser(tokenize(source, options));
+    Body body = parser.parse_template();
+    result.tree_ = std::make_shared<const Tree>(Tree{std::move(name), std::move(body), parser.take_blocks()});
     return result;
   } catch (const Error& error) {
     throw Error(error.code(), cat(name, ", ", error.what()));
@@ -35,7 +37,7 @@ Template Template::parse(std::string_view source, std::string name, const LexerO
 std::string Template::render(const Dict& variables, const RenderOptions& options) const {
   const auto budget = std::make_shared<Budget>(options.limits);
   const BudgetScope scope(budget);
-  Interpreter interpreter(variables, options.clock, budget);
+  Interpreter interpreter(variables, tree_->blocks, options.clock, budget);
   try {
     return interpreter.render(tree_->body);
   } catch (const Error& error) {

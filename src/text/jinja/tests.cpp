@@ -18,8 +18,9 @@ bool divides(const Value& value, int64_t number, int64_t rest) { return equal(mo
 
 bool cased(const Value& value, bool (*wanted)(char32_t)) {
   bool found = false;
-  const std::string text = to_text(value);
-  for (const std::string_view character : Characters(text)) {
+  const Value text = to_text_value(value);
+  spend_work_on_characters(text.bytes().size());
+  for (const std::string_view character : Characters(text.bytes())) {
     const char32_t code = code_point(character);
     if (is_cased(code) && !wanted(code)) return false;
     found = found || wanted(code);

@@ -81,13 +81,14 @@ class Formatter {
     if (conversion == 'a') {
       std::string out;
       append_text_repr(out, to_text(value), true);
-      return value.is_text() ? Value(out) : Value(repr(value));
+      return value.is_text() ? Value(std::move(out)) : Value(repr(value));
     }
     throw problem("Unknown conversion specifier ", in_quotes(std::string(1, conversion)));
   }
 
   Value lookup(std::string_view name) {
     const size_t first_end = std::min(name.find_first_of(".["), name.size());
+    spend_work();
     Value value = argument(name.substr(0, first_end));
     std::string_view rest = name.substr(first_end);
     while (!rest.empty()) {
@@ -136,6 +137,7 @@ class Formatter {
 
 Value text_format(Interpreter& interpreter, const Value& format, const Arguments& arguments) {
   const bool markup = format.is_markup();
+  spend_work_on_characters(format.bytes().size());
   return {Formatter(interpreter, arguments, markup).run(format.bytes()), markup};
 }
 

@@ -17,7 +17,7 @@ Value like(const Value& self, std::string text) { return {std::move(text), self.
 template <std::string (*kChange)(std::string_view)>
 Value change(Interpreter&, const Value& self, const Arguments& arguments) {
   expect_no_arguments("the method", arguments);
-  spend_work_on_bytes(self.bytes().size() * 8);  // character by character
+  spend_work_on_characters(self.bytes().size());
   return like(self, kChange(self.bytes()));
 }
 
@@ -29,8 +29,9 @@ Value strip(Interpreter&, const Value& self, const Arguments& arguments) {
 Value replace(Interpreter&, const Value& self, const Arguments& arguments) {
   const Bound bound("replace", arguments, {"old", "new", "count"}, 2);
   const bool escapes = self.is_markup();
-  const std::string old_text = bound.text(0), new_text = escapes ? escape(*bound[1]).bytes() : bound.text(1);
-  return like(self, replace_text(self.bytes(), old_text, new_text, bound.integer(2, -1)));
+  const Value new_text = escapes ? escape(*bound[1]) : bound.get(1);
+  if (!escapes) bound.text(1);  // it must be one
+  return like(self, replace_text(self.bytes(), bound.text(0), new_text.bytes(), bound.integer(2, -1)));
 }
 
 template <char kAlign>
@@ -51,17 +52,18 @@ Value center(Interpreter&, const Value& self, const Arguments& arguments) {
 
 Value zfill(Interpreter&, const Value& self, const Arguments& arguments) {
   const Bound bound("zfill", arguments, {"width"}, 1);
-  const std::string& text = self.bytes();
+  const std::string_view text = self.bytes();
   FormatSpec spec;
   spec.align = '=';
   spec.fill = "0";
   spec.width = to_index(*bound[0]);
   const size_t sign = !text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0;
-  return like(self, pad(text.substr(0, sign), std::string_view(text).substr(sign), spec, '='));
+  return like(self, pad(text.substr(0, sign), text.substr(sign), spec, '='));
 }
 
 Value expand_tabs(Interpreter&, const Value& self, const Arguments& arguments) {
   const int64_t size = Bound("expandtabs", arguments, {"tabsize"}).integer(0, 8);
+  spend_work_on_characters(self.bytes().size());
   std::string out;
   int64_t column = 0;
   for (const char c : self.bytes()) {
@@ -79,26 +81,27 @@ Value expand_tabs(Interpreter&, const Value& self, const Arguments& arguments) {
 }
 
 Value remove_prefix(Interpreter&, const Value& self, const Arguments& arguments) {
-  const std::string prefix = Bound("removeprefix", arguments, {"prefix"}, 1).text(0);
-  return like(self, self.bytes().substr(self.bytes().starts_with(prefix) ? prefix.size() : 0));
+  const std::string_view text = self.bytes(), prefix = Bound("removeprefix", arguments, {"prefix"}, 1).text(0);
+  return text.starts_with(prefix) ? like(self, std::string(text.substr(prefix.size()))) : self;
 }
 
 Value remove_suffix(Interpreter&, const Value& self, const Arguments& arguments) {
-  const std::string suffix = Bound("removesuffix", arguments, {"suffix"}, 1).text(0);
-  return like(self, self.bytes().substr(0, self.bytes().size() - (self.bytes().ends_with(suffix) ? suffix.size() : 0)));
+  const std::string_view text = self.bytes(), suffix = Bound("removesuffix", arguments, {"suffix"}, 1).text(0);
+  return text.ends_with(suffix) ? like(self, std::string(text.substr(0, text.size() - suffix.size()))) : self;
 }
 
 Value join(Interpreter&, const Value& self, const Arguments& arguments) {
   const Bound bound("join", arguments, {"iterable"}, 1);
   std::string out;
   const auto items = iterate(*bound[0]);
+  spend_work(static_cast<int64_t>(items->values.size()));
   for (size_t i = 0; i < items->values.size(); ++i) {
     const Value& item = items->values[i];
     if (!item.is_text() && !self.is_markup()) {
       throw problem("sequence item ", i, ": expected str instance, ", item.type_name(), " found");
     }
     if (i) out += self.bytes();
-    out += self.is_markup() ? escape(item).bytes() : item.bytes();
+    out += (self.is_markup() ? escape(item) : item).bytes();
     require_memory(static_cast<int64_t>(out.size()));
   }
   return like(self, std::move(out));

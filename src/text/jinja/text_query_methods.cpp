@@ -24,15 +24,21 @@ Part part_of(const Value& self, const Bound& bound) {
   const int64_t first = start.is_none()                                   ? 0
                         : resolve_slice(start, {}, {}, length).count == 0 ? length
                                                                           : resolve_slice(start, {}, {}, length).first;
+  if (self.as_text().one_byte_each()) {
+    const auto at = static_cast<size_t>(first);
+    return {self.bytes().substr(at, static_cast<size_t>(slice.count)), first};
+  }
   const size_t begin = byte_offset(self.bytes(), first);
-  const std::string_view rest = std::string_view(self.bytes()).substr(begin);
-  return {rest.substr(0, byte_offset(rest, slice.count)), first};
+  const std::string_view rest = self.bytes().substr(begin);
+  const size_t size = byte_offset(rest, slice.count);
+  spend_work_on_characters(begin + size);
+  return {rest.substr(0, size), first};
 }
 
 template <bool kFromEnd, bool kMustExist>
 Value find(Interpreter&, const Value& self, const Arguments& arguments) {
   const Bound bound("find", arguments, {"sub", "start", "end"}, 1);
-  const std::string wanted = bound.text(0);
+  const std::string_view wanted = bound.text(0);
   const Part part = part_of(self, bound);
   const size_t at = !part.valid ? std::string_view::npos
                     : kFromEnd  ? rfind_text(part.text, wanted)
@@ -41,6 +47,7 @@ Value find(Interpreter&, const Value& self, const Arguments& arguments) {
     if (kMustExist) throw problem("substring not found");
     return -1;
   }
+  spend_work_on_bytes(at);
   return part.first + count_characters(part.text.substr(0, at));
 }
 
@@ -60,17 +67,18 @@ Value affix(Interpreter&, const Value& self, const Arguments& arguments) {
     if (!wanted.is_text()) {
       throw problem(kName, " first arg must be str or a tuple of str, not ", wanted.type_name());
     }
+    spend_work_on_bytes(std::min(wanted.bytes().size(), part.text.size()));
     return part.valid && (kEnd ? part.text.ends_with(wanted.bytes()) : part.text.starts_with(wanted.bytes()));
   };
   if (!bound[0]->is_tuple()) return matches(*bound[0]);
-  const auto& all = bound[0]->items();
+  const auto all = bound[0]->items();
   return std::any_of(all.begin(), all.end(), matches);
 }
 
 template <bool (*kHolds)(char32_t)>
 Value all_are(Interpreter&, const Value& self, const Arguments& arguments) {
   expect_no_arguments("the method", arguments);
-  spend_work_on_bytes(self.bytes().size());
+  spend_work_on_characters(self.bytes().size() * 3);  // each is looked up in tables
   for (const std::string_view character : Characters(self.bytes())) {
     if (!kHolds(code_point(character))) return false;
   }
@@ -85,6 +93,7 @@ Value is_printable_text(Interpreter& interpreter, const Value& self, const Argum
 
 Value is_ascii(Interpreter&, const Value& self, const Arguments& arguments) {
   expect_no_arguments("isascii", arguments);
+  spend_work_on_characters(self.bytes().size());
   return std::all_of(self.bytes().begin(), self.bytes().end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; });
 }
 
@@ -92,6 +101,7 @@ Value is_ascii(Interpreter&, const Value& self, const Arguments& arguments) {
 template <bool (*kWanted)(char32_t)>
 Value all_cased_are(Interpreter&, const Value& self, const Arguments& arguments) {
   expect_no_arguments("the method", arguments);
+  spend_work_on_characters(self.bytes().size());
   bool found = false;
   for (const std::string_view character : Characters(self.bytes())) {
     const char32_t code = code_point(character);
@@ -106,6 +116,7 @@ Value all_cased_are(Interpreter&, const Value& self, const Arguments& arguments)
 
 Value is_title_text(Interpreter&, const Value& self, const Arguments& arguments) {
   expect_no_arguments("istitle", arguments);
+  spend_work_on_characters(self.bytes().size());
   bool found = false, after_cased = false;
   for (const std::string_view character : Characters(self.bytes())) {
     const char32_t code = code_point(character);
@@ -119,6 +130,7 @@ Value is_title_text(Interpreter&, const Value& self, const Arguments& arguments)
 
 Value is_identifier(Interpreter&, const Value& self, const Arguments& arguments) {
   expect_no_arguments("isidentifier", arguments);
+  spend_work_on_characters(self.bytes().size());
   bool first = true;
   for (const std::string_view character : Characters(self.bytes())) {
     const char32_t code = code_point(character);

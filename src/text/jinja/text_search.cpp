@@ -1,6 +1,7 @@
 #include "text/jinja/text_search.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/checked.h"
 #include "text/jinja/characters.h"
@@ -23,46 +24,38 @@ size_t stripped_bytes(std::string_view text, std::string_view set, bool front) {
 
 }  // namespace
 
-// std::string::find is quadratic on hostile input (aaa...b in aaa...): the work is charged as it is done.
 size_t find_text(std::string_view text, std::string_view part, size_t from) {
-  if (part.size() <= 1 || from > text.size()) {
-    spend_work_on_bytes(text.size() - std::min(from, text.size()));
-    return text.find(part, from);
+  if (from > text.size() || text.size() - from < part.size()) return text.npos;
+  const std::string_view rest = text.substr(from);
+  const void* found = memmem(rest.data(), rest.size(), part.data(), part.size());
+  const size_t at = found ? static_cast<size_t>(static_cast<const char*>(found) - rest.data()) : rest.size();
+  if (part.size() <= 1) {
+    spend_work_on_bytes(at);
+  } else {  // linear, but hostile text makes it look at single bytes
+    spend_work_on_characters((at + part.size()) * 2);
   }
-  constexpr size_t kWindow = 1 << 16;
-  for (size_t at = from; at + part.size() <= text.size(); at += kWindow) {
-    const size_t end = std::min(text.size(), at + kWindow + part.size() - 1);
-    const std::string_view window = text.substr(at, end - at);
-    size_t first = 0, tried = 0;
-    while ((first = window.find(part[0], first)) != window.npos && first + part.size() <= window.size()) {
-      const auto differs = std::mismatch(part.begin(), part.end(), window.begin() + static_cast<std::ptrdiff_t>(first));
-      if (differs.first == part.end()) {
-        spend_work_on_bytes(first + tried);
-        return at + first;
-      }
-      tried += static_cast<size_t>(differs.first - part.begin());
-      if (tried > kWindow) {
-        spend_work_on_bytes(tried);
-        tried = 0;
-      }
-      ++first;
-    }
-    spend_work_on_bytes(window.size() + tried);
-  }
-  return text.npos;
+  return found ? from + at : text.npos;
 }
 
+// Backwards in windows that double, each of them turned round: linear, too.
 size_t rfind_text(std::string_view text, std::string_view part) {
-  for (size_t end = text.size(); end >= part.size(); --end) {
-    if (text.substr(end - part.size(), part.size()) == part) return end - part.size();
-    if (end % 16 == 0) spend_work_on_bytes(part.size());
-    if (end == 0) break;
+  const std::string turned_part(part.rbegin(), part.rend());
+  std::string turned;
+  for (size_t window = 4096 + 2 * part.size();; window *= 2) {
+    const std::string_view end = text.substr(text.size() - std::min(window, text.size()));
+    spend_work_on_characters(end.size());
+    turned.assign(end.rbegin(), end.rend());
+    const size_t at = find_text(turned, turned_part);
+    if (at != turned.npos) return text.size() - at - part.size();
+    if (end.size() == text.size()) return text.npos;
   }
-  return text.npos;
 }
 
 int64_t count_text(std::string_view text, std::string_view part) {
-  if (part.empty()) return count_characters(text) + 1;
+  if (part.empty()) {
+    spend_work_on_bytes(text.size());
+    return count_characters(text) + 1;
+  }
   int64_t count = 0;
   for (size_t at = 0; (at = find_text(text, part, at)) != text.npos; at += part.size()) ++count;
   return count;
@@ -75,6 +68,7 @@ std::string replace_text(std::string_view text, std::string_view old_text, std::
     const auto copies = std::min(count, count_characters(text) + 1);
     const auto bytes = checked_mul(copies, static_cast<int64_t>(new_text.size()));
     require_memory(bytes ? *bytes : INT64_MAX);
+    spend_work_on_characters(text.size());
     for (const std::string_view character : Characters(text)) {
       if (count-- > 0) out += new_text;
       out += character;
@@ -97,24 +91,31 @@ std::string strip_text(const Value& value, const Value& characters, bool left, b
   std::string_view text = value.bytes();
   if (characters.is_undefined()) use_of_undefined(characters);
   if (characters.is_none()) {
+    const size_t size = text.size();
     if (left) text = strip_left(text);
     if (right) text = strip_right(text);
+    spend_work_on_characters(size - text.size());
     return std::string(text);
   }
   if (!characters.is_text()) throw problem("strip arg must be None or str");
-  spend_work_on_bytes(text.size());
   for (size_t size = 0; left && (size = stripped_bytes(text, characters.bytes(), true)) != 0;) {
-    spend_work_on_bytes(characters.bytes().size());
+    spend_work_on_characters(characters.bytes().size());
     text.remove_prefix(size);
   }
   for (size_t size = 0; right && (size = stripped_bytes(text, characters.bytes(), false)) != 0;) {
-    spend_work_on_bytes(characters.bytes().size());
+    spend_work_on_characters(characters.bytes().size());
     text.remove_suffix(size);
   }
   return std::string(text);
 }
 
+void add_part(std::vector<std::string_view>& parts, std::string_view part) {
+  parts.push_back(part);
+  if (parts.size() % 1024 == 0) require_memory(static_cast<int64_t>(parts.size() * (sizeof(Text) + sizeof(Value))));
+}
+
 std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends) {
+  spend_work_on_characters(text.size());
   std::vector<std::string_view> lines;
   size_t start = 0;
   for (size_t at = 0; at < text.size();) {
@@ -125,11 +126,10 @@ std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends)
     }
     const bool two = text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n';
     const size_t end = at + (two ? 2 : size);
-    lines.push_back(text.substr(start, (keep_ends ? end : at) - start));
+    add_part(lines, text.substr(start, (keep_ends ? end : at) - start));
     start = at = end;
   }
-  if (start < text.size()) lines.push_back(text.substr(start));
-  require_memory(static_cast<int64_t>(lines.size() * 128));
+  if (start < text.size()) add_part(lines, text.substr(start));
   return lines;
 }
 

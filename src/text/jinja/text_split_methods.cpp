@@ -16,11 +16,6 @@ Value texts(const Value& self, const std::vector<std::string_view>& parts) {
   return Value::list(std::move(values));
 }
 
-void add_part(std::vector<std::string_view>& parts, std::string_view part) {
-  parts.push_back(part);
-  if (parts.size() % 1024 == 0) require_memory(static_cast<int64_t>(parts.size() * 256));
-}
-
 // Words between white space.
 std::vector<std::string_view> split_words(std::string_view text, int64_t most) {
   std::vector<std::string_view> parts;
@@ -83,11 +78,11 @@ template <bool kFromEnd>
 Value split(Interpreter&, const Value& self, const Arguments& arguments) {
   const Bound bound("split", arguments, {"sep", "maxsplit"});
   const int64_t most = bound.integer(1, -1);
-  spend_work_on_bytes(self.bytes().size());
   if (!bound.has(0)) {
+    spend_work_on_characters(self.bytes().size());
     return texts(self, kFromEnd ? rsplit_words(self.bytes(), most) : split_words(self.bytes(), most));
   }
-  const std::string separator = bound.text(0);
+  const std::string_view separator = bound.text(0);
   if (separator.empty()) throw problem("empty separator");
   return texts(self, kFromEnd ? rsplit_at(self.bytes(), separator, most) : split_at(self.bytes(), separator, most));
 }
@@ -98,7 +93,7 @@ Value splitlines(Interpreter&, const Value& self, const Arguments& arguments) {
 
 template <bool kFromEnd>
 Value partition(Interpreter&, const Value& self, const Arguments& arguments) {
-  const std::string separator = Bound("partition", arguments, {"sep"}, 1).text(0);
+  const std::string_view separator = Bound("partition", arguments, {"sep"}, 1).text(0);
   if (separator.empty()) throw problem("empty separator");
   const std::string_view text = self.bytes();
   const size_t at = kFromEnd ? rfind_text(text, separator) : find_text(text, separator);

@@ -13,7 +13,7 @@ constexpr int kMaxValueDepth = 300;
 constexpr size_t kScannedEntries = 8;  // a dict this small is searched without an index
 constexpr int64_t kEntryBytes = 128;   // of a dict, with its index
 
-int depth_of(const std::vector<Value>& values) {
+int depth_of(std::span<const Value> values) {
   int depth = 0;
   for (const Value& value : values) depth = std::max(depth, value.depth());
   return checked_depth(depth + 1);
@@ -31,16 +31,36 @@ struct SharedDict {
 
 }  // namespace
 
+TextBuffer::TextBuffer(size_t bytes)
+    : charge(static_cast<int64_t>(bytes)), room(bytes), data(std::make_unique_for_overwrite<char[]>(bytes)) {}
+
 Text::Text(std::string text, bool is_markup)
-    : bytes(std::move(text)),
+    : own(std::move(text)),
+      bytes(own),
       length(count_characters(bytes)),
       markup(is_markup),
       charge(static_cast<int64_t>(bytes.size() + sizeof(Text))) {}
 
+Text::Text(std::shared_ptr<TextBuffer> shared, int64_t characters)
+    : buffer(std::move(shared)),
+      bytes(buffer->data.get(), buffer->used),
+      length(characters),
+      markup(false),
+      charge(sizeof(Text)) {}
+
+ItemBuffer::ItemBuffer(size_t count, int most_depth)
+    : charge(static_cast<int64_t>(count * sizeof(Value))), depth(most_depth) {
+  values.reserve(count);
+}
+
 Items::Items(std::vector<Value> items)
-    : values(std::move(items)),
+    : own(std::move(items)),
+      values(own),
       depth(depth_of(values)),
       charge(static_cast<int64_t>(values.size() * sizeof(Value) + sizeof(Items))) {}
+
+Items::Items(std::shared_ptr<ItemBuffer> shared)
+    : buffer(std::move(shared)), values(buffer->values), depth(buffer->depth), charge(sizeof(Items)) {}
 
 Value::Value(std::string text, bool markup)
     : kind_(Kind::kText), shared_(std::make_shared<const Text>(std::move(text), markup)) {}
@@ -135,7 +155,7 @@ bool Value::same_as(const Value& other) const {
     case Kind::kBool: return scalar_.boolean == other.scalar_.boolean;
     case Kind::kInt: return scalar_.integer == other.scalar_.integer;  // as for CPython's small numbers
     case Kind::kFloat: return scalar_.number == other.scalar_.number;
-    case Kind::kText: return shared_ == other.shared_ || bytes() == other.bytes();  // as for interned names
+    case Kind::kText: return shared_ == other.shared_ || equal(*this, other);  // as for interned names
     default: return shared_ == other.shared_;
   }
 }

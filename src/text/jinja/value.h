@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,11 +21,26 @@ class Interpreter;
 class Object;
 class Value;
 
+// Bytes that texts of one render share; each sees the first so many. The one that sees all of them can be extended in
+// place (text_join.h).
+struct TextBuffer {
+  explicit TextBuffer(size_t bytes);
+
+  Charge charge;  // first: it refuses before the memory is taken
+  size_t room, used = 0;
+  std::unique_ptr<char[]> data;
+};
+
 // A string: UTF-8 bytes; positions and lengths are counted in code points, as in Python.
 struct Text {
   Text(std::string text, bool is_markup);
+  Text(std::shared_ptr<TextBuffer> shared, int64_t characters);  // all that is used of the buffer
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
 
-  std::string bytes;
+  std::string own;                     // empty when the bytes are shared
+  std::shared_ptr<TextBuffer> buffer;  // null when they are not
+  std::string_view bytes;
   int64_t length;  // code points
   bool markup;     // made by |safe or |escape: joined with other text, the other text is escaped
   Charge charge;
@@ -32,11 +48,26 @@ struct Text {
   bool one_byte_each() const { return length == static_cast<int64_t>(bytes.size()); }
 };
 
+// Elements that lists of one render share, as TextBuffer does for texts. What it holds is never deeper than its depth,
+// so no list can come to hold itself.
+struct ItemBuffer {
+  ItemBuffer(size_t count, int most_depth);
+
+  Charge charge;
+  int depth;
+  std::vector<Value> values;  // with room for `count`: they never move
+};
+
 // The elements of a list or tuple.
 struct Items {
   explicit Items(std::vector<Value> items);
+  explicit Items(std::shared_ptr<ItemBuffer> shared);  // all that are in the buffer
+  Items(const Items&) = delete;
+  Items& operator=(const Items&) = delete;
 
-  std::vector<Value> values;
+  std::vector<Value> own;
+  std::shared_ptr<ItemBuffer> buffer;  // null when they are not shared
+  std::span<const Value> values;
   bool is_group = false;  // of |groupby: element 0 is also .grouper, element 1 .list
   int depth;
   Charge charge;
@@ -68,6 +99,7 @@ class Value {
   Value(std::string text, bool markup = false);
   Value(std::string_view text) : Value(std::string(text)) {}
   Value(const char* text) : Value(std::string(text)) {}
+  Value(std::shared_ptr<const Text> text) : kind_(Kind::kText), shared_(std::move(text)) {}
   Value(Dict dict);
   Value(std::shared_ptr<const Items> list);
   Value(std::shared_ptr<Object> object);
@@ -99,8 +131,8 @@ class Value {
   int64_t as_int() const { return is_bool() ? int64_t{scalar_.boolean} : scalar_.integer; }
   double as_number() const { return is_float() ? scalar_.number : static_cast<double>(as_int()); }
   const Text& as_text() const { return *static_cast<const Text*>(shared_.get()); }
-  const std::string& bytes() const { return as_text().bytes; }
-  const std::vector<Value>& items() const { return static_cast<const Items*>(shared_.get())->values; }
+  std::string_view bytes() const { return as_text().bytes; }
+  std::span<const Value> items() const { return static_cast<const Items*>(shared_.get())->values; }
   std::shared_ptr<const Items> shared_items() const { return std::static_pointer_cast<const Items>(shared_); }
   const Dict& as_dict() const { return *static_cast<const Dict*>(shared_.get()); }
   const Undefined& as_undefined() const { return *static_cast<const Undefined*>(shared_.get()); }

@@ -9,10 +9,14 @@ namespace wick::jinja {
 namespace {
 
 bool is_blank(std::string_view text) { return strip_left(text).empty(); }
+bool fits(std::string_view text, int64_t width) {
+  return byte_offset(text, std::max<int64_t>(width, 0)) == text.size();
+}
 bool is_wrap_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // Words and the white space between them; with hyphens, words end after a hyphen between letters.
 std::vector<std::string_view> chunks_of(std::string_view line, bool on_hyphens) {
+  spend_work_on_characters(line.size() * 4);
   std::vector<std::string_view> chunks;
   const auto letter = [&](size_t at) {
     return at < line.size() && (static_cast<uint8_t>(line[at]) >= 0x80 || is_alpha(static_cast<uint8_t>(line[at])));
@@ -41,12 +45,12 @@ std::vector<std::string> wrap_line(std::string_view line, const WrapOptions& opt
     std::vector<std::string_view> current;
     int64_t length = 0;
     if (!lines.empty() && is_blank(rest.back())) rest.pop_back();
-    while (!rest.empty() && length + count_characters(rest.back()) <= options.width) {
+    while (!rest.empty() && fits(rest.back(), options.width - length)) {
       length += count_characters(rest.back());
       current.push_back(rest.back());
       rest.pop_back();
     }
-    if (!rest.empty() && count_characters(rest.back()) > options.width) {
+    if (!rest.empty() && !fits(rest.back(), options.width)) {
       if (options.break_long_words) {
         const size_t bytes = byte_offset(rest.back(), std::max<int64_t>(options.width - length, 1));
         current.push_back(rest.back().substr(0, bytes));
@@ -61,6 +65,7 @@ std::vector<std::string> wrap_line(std::string_view line, const WrapOptions& opt
     if (current.empty()) continue;
     std::string text;
     for (const std::string_view chunk : current) text += chunk;
+    spend_work(2);
     lines.push_back(std::move(text));
   }
   return lines;

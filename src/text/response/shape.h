@@ -27,6 +27,9 @@ class Shape {
 
 std::unique_ptr<Shape> make_plain_shape();
 std::unique_ptr<Shape> make_tagged_shape(const Json* tools);
+std::unique_ptr<Shape> make_arg_key_shape(const Json* tools);
+std::unique_ptr<Shape> make_dsml_shape();
+std::unique_ptr<Shape> make_minimax_shape(const Json* tools);
 std::unique_ptr<Shape> make_llama3_shape();
 std::unique_ptr<Shape> make_mistral_shape();
 std::unique_ptr<Shape> make_deepseek_shape();

@@ -1,10 +1,8 @@
 // Hermes and Qwen: <tool_call>{"name": ..., "arguments": {...}}</tool_call>
 // Qwen3-Coder:     <tool_call><function=NAME><parameter=KEY>VALUE</parameter>...</function></tool_call>
-#include <optional>
 #include <utility>
 
-#include "base/json_write.h"
-#include "base/utf8.h"
+#include "text/response/argument_list.h"
 #include "text/response/json_scan.h"
 #include "text/response/markers.h"
 #include "text/response/shape.h"
@@ -16,43 +14,9 @@ constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>";
 constexpr std::string_view kFunction = "<function=", kFunctionEnd = "</function>";
 constexpr std::string_view kParameter = "<parameter=", kParameterEnd = "</parameter>";
 
-// Whether a parameter is declared as text; empty when nothing is declared.
-std::optional<bool> declared_as_text(const Json* tools, std::string_view function, std::string_view parameter) {
-  if (!tools || !tools->is_array()) return std::nullopt;
-  for (const Json& tool : tools->as_array()) {
-    if (!tool.is_object()) continue;
-    const Json* described = tool.find("function");
-    const Json& body = described && described->is_object() ? *described : tool;
-    const Json* name = body.find("name");
-    if (!name || !name->is_text() || name->as_text() != function) continue;
-    const Json* schema = body.find("parameters");
-    const Json* properties = schema && schema->is_object() ? schema->find("properties") : nullptr;
-    const Json* property = properties && properties->is_object() ? properties->find(parameter) : nullptr;
-    const Json* type = property && property->is_object() ? property->find("type") : nullptr;
-    if (type && type->is_text()) return type->as_text() == "string";
-  }
-  return std::nullopt;
-}
-
-std::string json_of(const std::string& text, std::optional<bool> is_text) {
-  if (!is_text.value_or(false)) {
-    try {
-      const Json value = Json::parse(text, "parameter");
-      if (!value.is_text() || is_text == false) return text;
-    } catch (const Error&) {
-      if (text == "True" || text == "False" || text == "None") {  // as Python writes them
-        return text == "True" ? "true" : text == "False" ? "false" : "null";
-      }
-    }
-  }
-  std::string out;
-  append_json_text(out, is_utf8(text) ? text : "");
-  return out;
-}
-
 class TaggedShape : public Shape {
  public:
-  explicit TaggedShape(const Json* tools) : tools_(tools) {}
+  explicit TaggedShape(const Json* tools) : arguments_(tools) {}
 
   size_t consume(std::string_view text, bool final, Builder& builder) override {
     switch (state_) {
@@ -72,7 +36,7 @@ class TaggedShape : public Shape {
   void finish(Builder& builder) override {
     if (state_ == State::kJson && !call_.begun()) builder.add_content(held_ + call_.raw());
     if (state_ == State::kOpened) builder.add_content(held_);
-    if (state_ == State::kParameters || state_ == State::kParameter) builder.add_arguments(first_ ? "{}" : "}");
+    if (state_ == State::kParameters || state_ == State::kParameter) arguments_.end(builder);
   }
 
  private:
@@ -144,9 +108,7 @@ class TaggedShape : public Shape {
     const auto [found, end] = find_header_end(text, ">", kMostName, final);
     if (found == Starts::kUnknown) return 0;
     if (found == Starts::kNo || end == 0) return give_up(builder);
-    name_ = text.substr(0, end);
-    builder.begin_call(name_);
-    first_ = true;
+    arguments_.begin(text.substr(0, end), builder);
     state_ = State::kParameters;
     return end + 1;
   }
@@ -163,7 +125,7 @@ class TaggedShape : public Shape {
       state_ = State::kParameter;
       return end + 1;
     }
-    builder.add_arguments(first_ ? "{}" : "}");
+    arguments_.end(builder);
     state_ = hit.which == 1 ? State::kClosing : State::kContent;
     return hit.at + (hit.which == 1 ? kFunctionEnd.size() : kClose.size());
   }
@@ -174,9 +136,9 @@ class TaggedShape : public Shape {
     if (hit.which < 0) return hit.at;
     if (value_.starts_with('\n')) value_.erase(0, 1);
     if (value_.ends_with('\n')) value_.pop_back();
-    std::string entry = std::exchange(first_, false) ? "{" : ", ";
-    append_json_text(entry, is_utf8(key_) ? key_ : "");
-    builder.add_arguments(entry + ": " + json_of(value_, declared_as_text(tools_, name_, key_)));
+    arguments_.begin_value(key_, std::nullopt, builder);
+    arguments_.add_to_value(value_, builder);
+    arguments_.end_value(builder);
     state_ = State::kParameters;
     return hit.at + kParameterEnd.size();
   }
@@ -192,11 +154,11 @@ class TaggedShape : public Shape {
     return 0;
   }
 
-  const Json* tools_;
+  ArgumentList arguments_;
   State state_ = State::kContent;
   JsonCall call_;
-  std::string held_, name_, key_, value_;
-  bool first_ = true, gave_up_ = false;
+  std::string held_, key_, value_;
+  bool gave_up_ = false;
 };
 
 }  // namespace
