@@ -1,4 +1,7 @@
+#include <unistd.h>
+
 #include <memory>
+#include <optional>
 
 #include "cli/chat_session.h"
 #include "cli/commands.h"
@@ -9,6 +12,17 @@ namespace {
 struct ChatArguments : ModelArguments {
   std::string system;
 };
+
+int chat(ChatArguments& arguments) {
+  // The terminal is made ready first: what is typed while the model loads is not lost.
+  const bool interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+  LineHistory history(interactive ? LineHistory::default_path() : "");
+  std::optional<LineEditor> editor;
+  if (interactive) editor.emplace(history);
+  ChatSession session(arguments, load_text_model(arguments), editor ? &*editor : nullptr);
+  session.conversation().set_system(arguments.system);
+  return session.run();
+}
 
 }  // namespace
 
@@ -26,9 +40,7 @@ void add_chat(CLI::App& app, Action& action) {
       "  wick chat models/Qwen3-0.6B --quantize q8_0 --system \"Be brief.\"\n"
       "  wick chat model.gguf --temperature 0.7 --context 8192\n"
       "  printf 'My name is Tom.\\nWhat is my name?\\n' | wick chat");
-  command->callback([&action, arguments] {
-    action = [arguments] { return ChatSession(*arguments, load_text_model(*arguments), arguments->system).run(); };
-  });
+  command->callback([&action, arguments] { action = [arguments] { return chat(*arguments); }; });
 }
 
 }  // namespace wick

@@ -93,11 +93,18 @@ void tell_end(const GenerateResult& result, const Terminal& terminal) {
             << "\n";
 }
 
+void tell_no_prompt(const RunArguments& arguments) {
+  std::error_code ignored;
+  const bool is_model = arguments.model.empty() || std::filesystem::exists(arguments.model, ignored);
+  std::cerr << (is_model ? "wick: there is no prompt"
+                         : cat("wick: ", in_quotes(arguments.model), " is taken as MODEL, and there is no prompt"))
+            << ": give one with -p, --file, --messages or through a pipe; wick chat is interactive\n";
+}
+
 int run(RunArguments& arguments) {
   const std::string prompt = read_prompt(arguments);
   if (prompt.empty() && arguments.messages.empty()) {
-    std::cerr << "wick: there is no prompt: give one with -p, --file or --messages, or through a pipe; wick chat is "
-                 "interactive\n";
+    tell_no_prompt(arguments);
     return 2;
   }
   const auto model = load_text_model(arguments);
