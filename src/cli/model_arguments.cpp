@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::milliseconds kQuiet{500};
+constexpr double kPass = 0.25;  // seconds: Ctrl-C is heard within about this
 constexpr char kGroup[] = "Model";
 
 std::string read_text(const std::string& path) {
@@ -108,6 +109,7 @@ GeneratorOptions generator_options(const ModelArguments& arguments) {
   GeneratorOptions options;
   options.context = arguments.context;
   options.kv_dtype = kv_dtype(arguments.kv);
+  options.seconds_per_pass = kPass;
   return options;
 }
 

@@ -138,6 +138,7 @@ TEST_F(GeneratorTest, AnswersDoNotDependOnChunksOrThreads) {
   for (const int64_t chunk : {1, 7, 512}) {
     EXPECT_EQ(generate(question, sampled(11), {.prefill_chunk = chunk}).tokens, expected.tokens) << chunk;
   }
+  EXPECT_EQ(generate(question, sampled(11), {.seconds_per_pass = 1e-6}).tokens, expected.tokens);
   const int threads = ThreadPool::instance().size();
   for (const int count : {1, 2, 3}) {
     ThreadPool::instance().resize(count);
