@@ -40,7 +40,10 @@ void add_chat(CLI::App& app, Action& action) {
       "  wick chat models/Qwen3-0.6B --quantize q8_0 --system \"Be brief.\"\n"
       "  wick chat model.gguf --temperature 0.7 --context 8192\n"
       "  printf 'My name is Tom.\\nWhat is my name?\\n' | wick chat");
-  command->callback([&action, arguments] { action = [arguments] { return chat(*arguments); }; });
+  command->callback([&action, arguments] {
+    arguments->check();
+    action = [arguments] { return chat(*arguments); };
+  });
 }
 
 }  // namespace wick

@@ -81,6 +81,7 @@ void ChatSession::greet() const {
 
 int ChatSession::run_at_terminal() {
   greet();
+  std::signal(SIGINT, SIG_IGN);  // while an answer is written it counts; else Ctrl-C is a key like others
   bool asked_to_leave = false;
   while (signal_ == 0) {
     const LineEditor::Line line = editor_->read("> ");
@@ -171,6 +172,10 @@ bool ChatSession::next_is_too_long(const std::string& text) {
 
 void ChatSession::show(const Reply& reply) {
   const GenerateResult& result = reply.result;
+  if (result.reason == StopReason::kCancelled && result.tokens.empty()) {
+    say("stopped; the message was not taken\n");
+    return;
+  }
   used_ = result.prompt_tokens + std::ssize(result.tokens);
   if (interactive_) {
     std::string line = cat(result.tokens.size(), " tokens");
