@@ -29,7 +29,7 @@ run:  ## install what is missing, build, check the machine (wick doctor) and tal
 	$(call build,release,--target wick)
 	@build/release/bin/wick doctor
 	@if [ -t 0 ] && [ -t 1 ]; then echo; build/release/bin/wick chat; \
-	else build/release/bin/wick run -p "Who are you?"; fi
+	else echo; build/release/bin/wick run -p "Who are you?"; fi
 
 test:  ## install what is missing, build, run every test in random order
 	$(install_deps) core test

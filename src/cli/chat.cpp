@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/env.h"
 #include "cli/chat_session.h"
 #include "cli/commands.h"
 
@@ -15,7 +16,8 @@ struct ChatArguments : ModelArguments {
 
 int chat(ChatArguments& arguments) {
   // The terminal is made ready first: what is typed while the model loads is not lost.
-  const bool interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+  const bool can_move = env_text("TERM").value_or("dumb") != "dumb";  // the cursor
+  const bool interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && can_move;
   LineHistory history(interactive ? LineHistory::default_path() : "");
   std::optional<LineEditor> editor;
   if (interactive) editor.emplace(history);
