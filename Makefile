@@ -23,11 +23,13 @@ ctest     = @ctest --preset $(1) -j $(JOBS) --progress
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-run:  ## install what is missing, build, show the machine and check that Wick computes (wick doctor)
+run:  ## install what is missing, build, check the machine (wick doctor) and talk with Ember (wick chat)
 	$(install_deps) core test
 	$(call configure,release)
 	$(call build,release,--target wick)
 	@build/release/bin/wick doctor
+	@if [ -t 0 ] && [ -t 1 ]; then echo; build/release/bin/wick chat; \
+	else echo; build/release/bin/wick run -p "Who are you?"; fi
 
 test:  ## install what is missing, build, run every test in random order
 	$(install_deps) core test

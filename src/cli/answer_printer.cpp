@@ -27,11 +27,13 @@ std::string without_controls(std::string_view text) {
   return out;
 }
 
-void AnswerPrinter::write(std::string_view text, Colour colour) {
+void AnswerPrinter::write(std::string_view text, bool dimmed) {
   if (text.empty()) return;
   last_ = text.back();
-  const Terminal terminal{.colour = options_.colour};
-  const std::string shown = options_.terminal ? terminal.paint(without_controls(text), colour) : std::string(text);
+  std::string shown;
+  if (options_.colour && dimmed != dimmed_) shown = dimmed ? "\033[2m" : "\033[0m";
+  dimmed_ = dimmed;
+  shown += options_.terminal ? without_controls(text) : std::string(text);
   std::fwrite(shown.data(), 1, shown.size(), stdout);
 }
 
@@ -44,7 +46,7 @@ void AnswerPrinter::add_reasoning(std::string_view text) {
   if (!reasoned_) text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   if (text.empty()) return;
   reasoned_ = true;
-  write(text, Colour::kDim);
+  write(text, true);
 }
 
 void AnswerPrinter::add_content(std::string_view text) {
@@ -81,6 +83,8 @@ void AnswerPrinter::finish() {
   if (in_call_) write("}");
   in_call_ = false;
   end_line();
+  if (options_.colour && dimmed_) std::fputs("\033[0m", stdout);
+  dimmed_ = false;
   std::fflush(stdout);
 }
 

@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "cli/terminal.h"
 #include "text/response.h"
 
 namespace wick {
@@ -27,7 +26,7 @@ class AnswerPrinter {
  private:
   void add_reasoning(std::string_view text);
   void add_content(std::string_view text);
-  void write(std::string_view text, Colour colour = Colour::kPlain);
+  void write(std::string_view text, bool dimmed = false);
   void end_line();
 
   Options options_;
@@ -35,6 +34,7 @@ class AnswerPrinter {
   bool answered_ = false;
   bool in_call_ = false;
   size_t call_ = 0;
+  bool dimmed_ = false;  // the terminal is, now
   char last_ = '\n';
 };
 

@@ -1,5 +1,9 @@
-#include <memory>
+#include <unistd.h>
 
+#include <memory>
+#include <optional>
+
+#include "base/env.h"
 #include "cli/chat_session.h"
 #include "cli/commands.h"
 
@@ -9,6 +13,18 @@ namespace {
 struct ChatArguments : ModelArguments {
   std::string system;
 };
+
+int chat(ChatArguments& arguments) {
+  // The terminal is made ready first: what is typed while the model loads is not lost.
+  const bool can_move = env_text("TERM").value_or("dumb") != "dumb";  // the cursor
+  const bool interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && can_move;
+  LineHistory history(interactive ? LineHistory::default_path() : "");
+  std::optional<LineEditor> editor;
+  if (interactive) editor.emplace(history);
+  ChatSession session(arguments, load_text_model(arguments), editor ? &*editor : nullptr);
+  session.conversation().set_system(arguments.system);
+  return session.run();
+}
 
 }  // namespace
 
@@ -27,7 +43,8 @@ void add_chat(CLI::App& app, Action& action) {
       "  wick chat model.gguf --temperature 0.7 --context 8192\n"
       "  printf 'My name is Tom.\\nWhat is my name?\\n' | wick chat");
   command->callback([&action, arguments] {
-    action = [arguments] { return ChatSession(*arguments, load_text_model(*arguments), arguments->system).run(); };
+    arguments->check();
+    action = [arguments] { return chat(*arguments); };
   });
 }
 

@@ -1,7 +1,6 @@
 #include "cli/chat_session.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -29,6 +28,13 @@ Conversation make_conversation(const std::shared_ptr<const TextModel>& model, co
   return Conversation(model, generator_options(arguments));
 }
 
+// "7.35 million"
+std::string count_text(int64_t count) {
+  const auto value = static_cast<double>(count);
+  return count >= 1'000'000'000 ? fmt::format("{:.3g} billion", value / 1e9)
+                                : fmt::format("{:.3g} million", value / 1e6);
+}
+
 std::string trimmed(std::string_view text) {
   const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin));
@@ -36,16 +42,16 @@ std::string trimmed(std::string_view text) {
 
 }  // namespace
 
-ChatSession::ChatSession(ModelArguments& arguments, std::shared_ptr<const TextModel> model, std::string_view system)
+ChatSession::ChatSession(ModelArguments& arguments, std::shared_ptr<const TextModel> model, LineEditor* editor)
     : arguments_(arguments),
       model_(std::move(model)),
       conversation_(make_conversation(model_, arguments)),
       drafter_(make_drafter(arguments, *model_)),
       params_(generate_params(arguments, *model_)),
+      editor_(editor),
       terminal_(Terminal::of_stdout()),
-      interactive_(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
+      interactive_(editor != nullptr) {
   params_.drafter = drafter_.get();
-  conversation_.set_system(system);
 }
 
 int ChatSession::run() { return interactive_ ? run_at_terminal() : run_in_pipe(); }
@@ -66,8 +72,8 @@ void ChatSession::complain(std::string_view text) {
 void ChatSession::greet() const {
   const ModelFacts& facts = model_->model().facts();
   std::cout << terminal_.paint(model_->name(), Colour::kBold)
-            << terminal_.paint(cat("  ", fmt::format("{:.3g} M", static_cast<double>(facts.parameters) / 1e6),
-                                   " parameters, context of ", conversation_.context(), " tokens"),
+            << terminal_.paint(cat("  ", count_text(facts.parameters), " parameters, context of ",
+                                   conversation_.context(), " tokens"),
                                Colour::kDim)
             << "\n";
   say("Type a message. /help lists the commands, Ctrl-C stops an answer, Ctrl-D leaves.\n");
@@ -75,17 +81,16 @@ void ChatSession::greet() const {
 
 int ChatSession::run_at_terminal() {
   greet();
-  LineHistory history(LineHistory::default_path());
-  LineEditor editor(history);
+  std::signal(SIGINT, SIG_IGN);  // while an answer is written it counts; else Ctrl-C is a key like others
   bool asked_to_leave = false;
   while (signal_ == 0) {
-    const LineEditor::Line line = editor.read("> ");
+    const LineEditor::Line line = editor_->read("> ");
     if (line.end == LineEditor::End::kEndOfInput) break;
     if (line.end == LineEditor::End::kInterrupt) {
       if (!line.text.empty()) continue;
       if (asked_to_leave) break;
       asked_to_leave = true;
-      say("Once more to leave.");
+      say("Press Ctrl-C again, or Ctrl-D, to leave.");
       continue;
     }
     asked_to_leave = false;
@@ -167,6 +172,10 @@ bool ChatSession::next_is_too_long(const std::string& text) {
 
 void ChatSession::show(const Reply& reply) {
   const GenerateResult& result = reply.result;
+  if (result.reason == StopReason::kCancelled && result.tokens.empty()) {
+    say("stopped; the message was not taken\n");
+    return;
+  }
   used_ = result.prompt_tokens + std::ssize(result.tokens);
   if (interactive_) {
     std::string line = cat(result.tokens.size(), " tokens");

@@ -15,8 +15,11 @@ namespace wick {
 // reads lines and writes answers, and nothing more.
 class ChatSession {
  public:
-  // Throws Error when the model has no chat template, with what to do about it.
-  ChatSession(ModelArguments& arguments, std::shared_ptr<const TextModel> model, std::string_view system);
+  // `editor`: reads lines at a terminal; null: lines come from a pipe. Throws Error when the model has no chat
+  // template, with what to do about it.
+  ChatSession(ModelArguments& arguments, std::shared_ptr<const TextModel> model, LineEditor* editor);
+
+  Conversation& conversation() { return conversation_; }
 
   int run();  // the exit code
 
@@ -57,6 +60,7 @@ class ChatSession {
   Conversation conversation_;
   std::unique_ptr<Drafter> drafter_;
   GenerateParams params_;
+  LineEditor* editor_;
   Terminal terminal_;
   bool interactive_;
   int64_t answers_ = 0;  // so far: each gets a seed of its own

@@ -137,8 +137,8 @@ std::optional<Key> KeyReader::escape(char byte) {
 
 std::optional<Key> KeyReader::sequence(char byte) {
   const bool ends = byte >= 0x40 && byte <= 0x7E;
-  if (!ends && held_.size() < kLongestSequence && byte >= 0x20) {
-    held_ += byte;
+  if (!ends && byte >= 0x20) {
+    if (held_.size() < kLongestSequence) held_ += byte;
     return std::nullopt;
   }
   state_ = State::kPlain;

@@ -53,8 +53,10 @@ size_t LineBuffer::line_start() const {
 size_t LineBuffer::line_end() const { return std::min(text_.find('\n', cursor_), text_.size()); }
 
 void LineBuffer::insert(std::string_view text) {
-  text_.insert(cursor_, text);
-  cursor_ += text.size();
+  const std::string behind = text_.substr(cursor_);
+  text_.resize(cursor_);
+  text_.append(text).append(behind);
+  cursor_ = text_.size() - behind.size();
 }
 
 void LineBuffer::erase(size_t begin, size_t end) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kMore = "  ";  // before the second line and later ones
 constexpr std::string_view kPasteOn = "\033[?2004h", kPasteOff = "\033[?2004l";  // pastes come in brackets
-constexpr int kEndings[] = {SIGTERM, SIGHUP, SIGQUIT};
+constexpr int kEndings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 termios original;
 

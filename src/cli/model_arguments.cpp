@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::milliseconds kQuiet{500};
+constexpr double kPass = 0.25;  // seconds: Ctrl-C is heard within about this
 constexpr char kGroup[] = "Model";
 
 std::string read_text(const std::string& path) {
@@ -47,30 +48,41 @@ DType kv_dtype(const std::string& name) {
   return DType::kF16;
 }
 
+// Help shows what it counts and not the limits.
+CLI::Validator count_from(int64_t least, int64_t most = int64_t{1} << 40) {
+  return CLI::Range(least, most).description("");
+}
+
 }  // namespace
 
 void ModelArguments::add_options(CLI::App& command) {
   command.add_option("MODEL", model,
                      "A Hugging Face folder, a .gguf or a .safetensors file (default: Ember, built in)");
   command.add_option("-n,--max-tokens", max_tokens, "End the answer after this many tokens; -1: no limit")
-      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40));
-  command.add_option("--stop", stop, "End the answer before this text; may be repeated")->allow_extra_args(false);
+      ->check(count_from(-1))
+      ->type_name("COUNT");
+  command.add_option("--stop", stop, "End the answer before this text; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--ignore-end", ignore_end, "Go on after tokens that end a text");
 
   sampling.add_options(command);
 
   command.add_option("--context", context, "Tokens of prompt and answers together (default: the model's own)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->check(count_from(1))
+      ->type_name("COUNT")
       ->group(kGroup);
   command.add_option("--kv", kv, "How keys and values are kept: f16 (default), bf16, f32 or i8")
-      ->check(CLI::IsMember({"f16", "bf16", "f32", "i8"}))
+      ->check(CLI::IsMember({"f16", "bf16", "f32", "i8"}).description(""))
+      ->type_name("TYPE")
       ->group(kGroup);
   command.add_option("--quantize", quantize, "Pack the weights while loading, e.g. q8_0 or q4_k_m")
-      ->transform(
-          CLI::Validator([](std::string& name) { return check_plan_name(name, QuantizePlan::names()); }, "TYPE"))
+      ->transform(CLI::Validator([](std::string& name) { return check_plan_name(name, QuantizePlan::names()); }, ""))
+      ->type_name("TYPE")
       ->group(kGroup);
   command.add_option("--threads", threads, "Threads to compute with (default: one per CPU)")
-      ->check(CLI::Range(1, 1024))
+      ->check(count_from(1, 1024))
+      ->type_name("COUNT")
       ->group(kGroup);
   std::string templates;
   for (const auto name : ChatTemplate::built_in_names()) templates += cat(templates.empty() ? "" : ", ", name);
@@ -81,14 +93,22 @@ void ModelArguments::add_options(CLI::App& command) {
       ->type_name("ngram|MODEL")
       ->group(kGroup);
   command.add_option("--draft-tokens", draft_tokens, "Tokens to guess at a time (default: 8)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1024}))
+      ->check(count_from(1, 1024))
+      ->type_name("COUNT")
       ->group(kGroup);
 
-  CLI::Option_group* form = command.add_option_group("Form of the answer");
-  form->require_option(0, 1);
-  form->add_option("--grammar", grammar, "A GBNF file that the answer follows")->type_name("FILE");
-  form->add_option("--json-schema", json_schema, "A JSON Schema that the answer satisfies")->type_name("FILE");
-  form->add_flag("--json-mode", json_mode, "The answer is one JSON object");
+  constexpr char kForm[] = "Form of the answer (one of them)";
+  command.add_option("--grammar", grammar, "A GBNF file that the answer follows")->type_name("FILE")->group(kForm);
+  command.add_option("--json-schema", json_schema, "A JSON Schema that the answer satisfies")
+      ->type_name("FILE")
+      ->group(kForm);
+  command.add_flag("--json-mode", json_mode, "The answer is one JSON object")->group(kForm);
+}
+
+void ModelArguments::check() const {
+  if (!grammar.empty() && !json_schema.empty()) throw CLI::ExcludesError("--grammar", "--json-schema");
+  if (!grammar.empty() && json_mode) throw CLI::ExcludesError("--grammar", "--json-mode");
+  if (!json_schema.empty() && json_mode) throw CLI::ExcludesError("--json-schema", "--json-mode");
 }
 
 std::shared_ptr<const TextModel> load_text_model(const ModelArguments& arguments) {
@@ -108,6 +128,7 @@ GeneratorOptions generator_options(const ModelArguments& arguments) {
   GeneratorOptions options;
   options.context = arguments.context;
   options.kv_dtype = kv_dtype(arguments.kv);
+  options.seconds_per_pass = kPass;
   return options;
 }
 

@@ -23,6 +23,7 @@ struct ModelArguments {
   SamplingChoice sampling;
 
   void add_options(CLI::App& command);
+  void check() const;  // throws CLI::ExcludesError; call it when the options are read
 };
 
 // Loads the model with a progress bar. Throws Error that says what MODEL can be when there is none of that name.

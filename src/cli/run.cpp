@@ -93,11 +93,18 @@ void tell_end(const GenerateResult& result, const Terminal& terminal) {
             << "\n";
 }
 
+void tell_no_prompt(const RunArguments& arguments) {
+  std::error_code ignored;
+  const bool is_model = arguments.model.empty() || std::filesystem::exists(arguments.model, ignored);
+  std::cerr << (is_model ? "wick: there is no prompt"
+                         : cat("wick: ", in_quotes(arguments.model), " is taken as MODEL, and there is no prompt"))
+            << ": give one with -p, --file, --messages or through a pipe; wick chat is interactive\n";
+}
+
 int run(RunArguments& arguments) {
   const std::string prompt = read_prompt(arguments);
   if (prompt.empty() && arguments.messages.empty()) {
-    std::cerr << "wick: there is no prompt: give one with -p, --file or --messages, or through a pipe; wick chat is "
-                 "interactive\n";
+    tell_no_prompt(arguments);
     return 2;
   }
   const auto model = load_text_model(arguments);
@@ -150,18 +157,16 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("PROMPT", arguments->text, "The prompt, when MODEL is given");
   command->add_option("-p,--prompt", arguments->prompt, "The prompt; text from a pipe is put below it");
   command->add_option("--file", arguments->file, "Read the prompt from a file")->type_name("FILE");
-  CLI::Option* raw = command->add_flag(
-      "--raw", arguments->raw, "Continue the prompt as it is, without chat template; control tokens in it count");
-  command->add_option("--system", arguments->system, "What the model is told first")->excludes(raw);
+  command->add_flag("--raw", arguments->raw,
+                    "Continue the prompt as it is, without chat template; control tokens in it count");
+  command->add_option("--system", arguments->system, "What the model is told first");
   command->add_option("--messages", arguments->messages, "JSON: the conversation so far, as wick template takes it")
-      ->type_name("FILE")
-      ->excludes(raw);
-  command->add_option("--tools", arguments->tools, "JSON: a list of tools the model may call")
-      ->type_name("FILE")
-      ->excludes(raw);
+      ->type_name("FILE");
+  command->add_option("--tools", arguments->tools, "JSON: a list of tools the model may call")->type_name("FILE");
   command->add_flag("--reasoning", arguments->reasoning, "Write the reasoning to a pipe, too");
   command->add_option("--logprobs", arguments->logprobs, "With --json: log-probabilities, and this many alternatives")
-      ->check(CLI::Range(int64_t{0}, int64_t{1000}));
+      ->check(CLI::Range(int64_t{0}, int64_t{1000}).description(""))
+      ->type_name("COUNT");
   command->add_flag("--json", arguments->json, "Print one JSON object at the end, and nothing else");
   command->add_flag("--stats", arguments->stats, "Show speed, token counts and the seed on standard error");
   command->footer(
@@ -172,7 +177,13 @@ void add_run(CLI::App& app, Action& action) {
       "  wick run model.gguf --raw -p \"Once upon a time\" -n 100 --temperature 0\n"
       "  wick run -p \"Give me JSON with name and age: Tom is 7 years old.\" --json-mode\n"
       "  wick run -p \"What is 348 plus 275?\" --json --logprobs 3");
-  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+  command->callback([&action, arguments] {
+    arguments->check();
+    if (arguments->raw && !arguments->system.empty()) throw CLI::ExcludesError("--raw", "--system");
+    if (arguments->raw && !arguments->messages.empty()) throw CLI::ExcludesError("--raw", "--messages");
+    if (arguments->raw && !arguments->tools.empty()) throw CLI::ExcludesError("--raw", "--tools");
+    action = [arguments] { return run(*arguments); };
+  });
 }
 
 }  // namespace wick

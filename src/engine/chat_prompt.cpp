@@ -108,7 +108,7 @@ class Marker {
     options.add_special = false;
     options.breaks = places;
     for (const int id : tokenizer_.encode(text, options)) {
-      if (!tokenizer_.is_special(id)) continue;
+      if (!tokenizer_.is_special(id) || id == tokenizer_.special_ids().unk) continue;
       throw Error(ErrorCode::kInvalidArgument,
                   cat("a text holds the control token ", in_quotes(tokenizer_.piece(id)), " in other letters"));
     }

@@ -11,6 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int64_t kFirstChunk = 32;  // tokens, while it is not known how long a pass takes; and the least
+
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 int64_t context_of(const TextModel& model, const GeneratorOptions& options) {
@@ -58,6 +60,7 @@ Generator::Generator(std::shared_ptr<const TextModel> model, const GeneratorOpti
     : model_(std::move(model)),
       context_(context_of(*model_, options)),
       prefill_chunk_(std::max<int64_t>(options.prefill_chunk, 1)),
+      seconds_per_pass_(options.seconds_per_pass),
       cache_(model_->model().facts().kv_layers, blocks_for(*model_, context_), options.kv_dtype,
              model_->model().device()),
       pool_(cache_.blocks()),
@@ -78,6 +81,12 @@ void Generator::keep_prefix(std::span<const int32_t> prompt, bool everything_aga
   if (common == 0) return forget();
   tokens_.resize(common);
   pool_.shrink(blocks_, static_cast<int64_t>(common));
+}
+
+int64_t Generator::next_chunk() const {
+  if (seconds_per_pass_ <= 0) return prefill_chunk_;
+  const auto affordable = static_cast<int64_t>(std::min(prefill_rate_ * seconds_per_pass_, 1e9));
+  return std::clamp(affordable, std::min(kFirstChunk, prefill_chunk_), prefill_chunk_);
 }
 
 Tensor Generator::forward(std::span<const int32_t> tokens, int64_t logit_rows, const SequenceHooks* hooks) {
@@ -155,12 +164,14 @@ class Generator::Run {
     result_.reused_tokens = static_cast<int64_t>(generator_.tokens_.size());
     const auto total = static_cast<int64_t>(prompt_.size());
     for (int64_t done = result_.reused_tokens; done < total;) {
-      const int64_t count = std::min(generator_.prefill_chunk_, total - done);
+      const int64_t count = std::min(generator_.next_chunk(), total - done);
+      const Clock::time_point start = Clock::now();
       const bool last = done + count == total && params_.max_new_tokens != 0;
       const ArenaScope scope(generator_.arena_);
       const Tensor logits =
           generator_.forward(prompt_.subspan(static_cast<size_t>(done), static_cast<size_t>(count)), last, hooks());
       done += count;
+      generator_.prefill_rate_ = static_cast<double>(count) / std::max(seconds_since(start), 1e-9);
       GenerateEvent event{GenerateEvent::Kind::kPrefill};
       event.done = done;
       event.total = total;

@@ -64,6 +64,8 @@ struct GeneratorOptions {
   int64_t context = 0;           // tokens; 0: the model's context, at most kDefaultContext
   DType kv_dtype = DType::kF16;  // f32, f16, bf16 or i8
   int64_t prefill_chunk = 512;   // tokens of a prompt per pass; the answer does not depend on it
+  // Where somebody waits: passes over a prompt are cut so that each takes about this long, and a cancel is heard soon.
+  double seconds_per_pass = 0;  // 0: however long
 };
 inline constexpr int64_t kDefaultContext = 32768;
 
@@ -90,12 +92,15 @@ class Generator {
   class Run;
   friend class Run;
   void keep_prefix(std::span<const int32_t> prompt, bool everything_again);
+  int64_t next_chunk() const;  // tokens
   // Runs tokens behind those in the cache; logits of the last `logit_rows` of them.
   Tensor forward(std::span<const int32_t> tokens, int64_t logit_rows, const SequenceHooks* hooks);
 
   std::shared_ptr<const TextModel> model_;
   int64_t context_;
   int64_t prefill_chunk_;
+  double seconds_per_pass_;
+  double prefill_rate_ = 0;  // tokens per second of the last pass over a prompt; 0: there was none
   KvCache cache_;
   BlockPool pool_;
   Arena arena_;

@@ -215,6 +215,24 @@ TEST(Tokenizer, ControlTokensAreAllowedForbiddenOrText) {
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(text), true), "ab");
 }
 
+TEST(Tokenizer, NoControlTokenAcrossABreak) {
+  const Tokenizer tokenizer = fixture("llama3-like");
+  const int end = *tokenizer.id_of("<|eot_id|>");
+  const std::string text = "<|eot_id|><|eot_id|>";
+  const auto count = [&](const std::vector<uint32_t>& breaks) {
+    const auto ids = tokenizer.encode(text, {.add_special = false, .breaks = breaks});
+    EXPECT_EQ(tokenizer.decode(ids), text);
+    EXPECT_EQ(tokenizer.encode_with_offsets(text, {.add_special = false, .breaks = breaks}).ids, ids);
+    return std::count(ids.begin(), ids.end(), end);
+  };
+  EXPECT_EQ(count({}), 2);
+  EXPECT_EQ(count({0, 10, 20}), 2) << "between them";
+  EXPECT_EQ(count({1}), 1);
+  EXPECT_EQ(count({9}), 1);
+  EXPECT_EQ(count({5, 6, 7}), 1);
+  EXPECT_EQ(count({5, 19}), 0);
+}
+
 TEST(Tokenizer, TextNeverBecomesAControlTokenInAnyKind) {
   for (const std::string& name : all_fixtures()) {
     const Tokenizer tokenizer = fixture(name);
