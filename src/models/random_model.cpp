@@ -122,10 +122,11 @@ std::shared_ptr<const MappedFile> random_gguf(const ModelShape& shape, const Qua
   }
   const Json config = shape.config();
   const Metadata metadata = metadata_of(shape, config, plan, tokenizer);
-  const std::string architecture = metadata.text("general.architecture");
+  const std::string& architecture = metadata.text("general.architecture");
   const std::vector<RandomTensor> tensors = list_tensors(config, architecture);
 
   std::vector<PlannedTensor> planned;
+  planned.reserve(tensors.size());
   for (const RandomTensor& tensor : tensors) planned.push_back({tensor.name, tensor.shape, DType::kBF16});
   PlanFacts facts{architecture, shape.layers, shape.heads, shape.kv_heads, expert_count(config), false, true};
   const std::vector<DType> types = plan.choose(planned, facts);
