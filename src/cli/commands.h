@@ -8,6 +8,8 @@ namespace wick {
 // A subcommand adds its options to the app and sets what to run when it was chosen. What runs returns the exit code.
 using Action = std::function<int()>;
 
+void add_run(CLI::App& app, Action& action);
+void add_chat(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);

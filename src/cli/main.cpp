@@ -35,6 +35,8 @@ int run(int argc, char** argv) {
   app.footer("Exit codes: 0 ok, 1 failed, 2 wrong usage.");
   app.require_subcommand(1);
   wick::Action action;
+  wick::add_run(app, action);
+  wick::add_chat(app, action);
   wick::add_doctor(app, action);
   wick::add_inspect(app, action);
   wick::add_quantize(app, action);

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <iostream>
 #include <memory>
 #include <optional>
 
 #include "base/error.h"
 #include "base/machine.h"
-#include "base/nearest.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/plan_names.h"
 #include "cli/progress_bar.h"
 #include "formats/quantize_model.h"
 
@@ -33,46 +33,8 @@ std::vector<std::string_view> type_names() {
   return names;
 }
 
-std::string listed(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (const std::string_view name : names) text += cat(text.empty() ? "" : " ", name);
-  return text;
-}
-
 // Empty when it is one; in capitals will do, too.
-std::string check_type(std::string& type) {
-  std::transform(type.begin(), type.end(), type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  const auto names = type_names();
-  if (std::find(names.begin(), names.end(), type) != names.end()) return "";
-  const std::string_view near = nearest(type, names);
-  return cat("there is no type ", in_quotes(type), near.empty() ? "" : cat(" (did you mean ", near, "?)"),
-             "; there are: ", listed(names));
-}
-
-// While it lives, Ctrl-C and a request to end are noted and can be asked for; a second one ends at once.
-class InterruptWatch {
- public:
-  InterruptWatch() {
-    caught = 0;
-    for (size_t i = 0; i < std::size(kSignals); ++i) previous_[i] = std::signal(kSignals[i], note);
-  }
-  ~InterruptWatch() {
-    for (size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], previous_[i]);
-  }
-  InterruptWatch(const InterruptWatch&) = delete;
-  InterruptWatch& operator=(const InterruptWatch&) = delete;
-
-  int signal() const { return caught; }
-
- private:
-  static constexpr int kSignals[] = {SIGINT, SIGTERM};
-  static inline volatile std::sig_atomic_t caught = 0;
-  static void note(int number) {
-    caught = number;
-    std::signal(number, SIG_DFL);
-  }
-  void (*previous_[std::size(kSignals)])(int);
-};
+std::string check_type(std::string& type) { return check_plan_name(type, type_names()); }
 
 struct Interrupted {};
 

@@ -105,7 +105,7 @@ class Generator::Run {
         prompt_(prompt),
         sampler_(params.sampling, model_.model().facts().vocabulary,
                  [tokenizer = &model_.tokenizer()](int32_t id) { return tokenizer->bytes(id); }),
-        stream_(model_.tokenizer(), params.stop),
+        stream_(model_.tokenizer(), params.stop, params.show_special),
         hooks_{&params.hooks, params.capture} {
     check();
     sampler_.start(prompt);

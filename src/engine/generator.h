@@ -27,6 +27,7 @@ struct GenerateParams {
   int64_t max_new_tokens = -1;     // -1: until the text ends or the context is full; 0: read the prompt only
   std::vector<std::string> stop;   // texts that end the answer; they are not part of it
   bool ignore_end = false;         // go on after tokens that end a text
+  bool show_special = false;       // control tokens stay in the text, for those who take answers apart
   std::optional<Grammar> grammar;  // what the answer may look like
   HookSpec hooks;
   HookCache* capture = nullptr;  // where captured values go; may be null

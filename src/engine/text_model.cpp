@@ -130,6 +130,9 @@ void TextModel::read_recommended(const Json& generation) {
   params.repetition_penalty = generation.get("repetition_penalty", 1.f);
   check_sampling_params(params, model_->facts().vocabulary);
   recommended_ = params;
+  for (const char* name : {"do_sample", "temperature", "top_k", "top_p", "min_p", "repetition_penalty"}) {
+    recommends_ = recommends_ || generation.find(name);
+  }
 }
 
 bool TextModel::is_end(int32_t token) const {

@@ -37,6 +37,7 @@ class TextModel {
   const std::vector<int32_t>& end_tokens() const { return end_tokens_; }
   bool is_end(int32_t token) const;
   const SamplingParams& recommended() const { return recommended_; }
+  bool recommends() const { return recommends_; }  // false: the files say nothing about sampling
 
   // The vocabulary as grammars see it; made when first asked for.
   std::shared_ptr<const TokenVocabulary> grammar_vocabulary() const;
@@ -53,6 +54,7 @@ class TextModel {
   std::optional<ChatTemplate> chat_;
   std::vector<int32_t> end_tokens_;
   SamplingParams recommended_;
+  bool recommends_ = false;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const TokenVocabulary> grammar_vocabulary_;
 };

@@ -15,8 +15,8 @@ size_t overlap(std::string_view text, std::string_view stop) {
 
 }  // namespace
 
-TextStream::TextStream(Tokenizer tokenizer, std::vector<std::string> stop_strings)
-    : detokenizer_(std::move(tokenizer), true), stops_(std::move(stop_strings)) {
+TextStream::TextStream(Tokenizer tokenizer, std::vector<std::string> stop_strings, bool show_special)
+    : detokenizer_(std::move(tokenizer), !show_special), stops_(std::move(stop_strings)) {
   std::erase_if(stops_, [](const std::string& stop) { return stop.empty(); });
 }
 

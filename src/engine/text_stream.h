@@ -12,7 +12,8 @@ namespace wick {
 // held back, so that no part of one is ever shown.
 class TextStream {
  public:
-  TextStream(Tokenizer tokenizer, std::vector<std::string> stop_strings);
+  // `show_special`: control tokens are part of the text.
+  TextStream(Tokenizer tokenizer, std::vector<std::string> stop_strings, bool show_special = false);
 
   // The text that has become certain. After a stop string was found, nothing more comes.
   std::string push(int32_t token);

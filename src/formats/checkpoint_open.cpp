@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "formats/checkpoint_state.h"
+#include "formats/config_json.h"
 #include "formats/find_weights.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
@@ -144,7 +145,7 @@ Checkpoint Checkpoint::open(const fs::path& path) {
   }
   state->index_names();
   const fs::path config = state->folder / "config.json";
-  if (state->kind == Kind::kSafetensors && fs::exists(config, ignored)) state->config = Json::load(config);
+  if (state->kind == Kind::kSafetensors && fs::exists(config, ignored)) state->config = load_config_json(config);
   return Checkpoint(std::move(state));
 }
 

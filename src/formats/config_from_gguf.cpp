@@ -98,6 +98,8 @@ class Reader {
   std::string_view model_type() const {
     const bool sigmoid = integer("expert_gating_func").value_or(1) == 2;
     if (is("deepseek2") && !sigmoid) return "deepseek_v2";
+    // GGUF calls a Mistral a llama; only the window tells.
+    if (known_ == find_architecture("llama") && integer("attention.sliding_window").value_or(0) > 0) return "mistral";
     return known_->model_types.front();
   }
 
@@ -135,7 +137,8 @@ class Reader {
       out_.integer("vocab_size", *size);
     }
     out_.boolean("tie_word_embeddings", !has("output.weight"));
-    out_.boolean(is("qwen2") || is("qwen2moe") ? "qkv_bias" : "attention_bias", has("blk.0.attn_q.bias"));
+    out_.boolean(is("qwen2") || is("qwen2moe") ? "qkv_bias" : "attention_bias",
+                 has("blk.0.attn_q.bias") || has("blk.0.attn_qkv.bias"));
     out_.boolean("mlp_bias", has("blk.0.ffn_up.bias"));
     const int64_t heads = integer("attention.head_count").value_or(0);
     const int64_t hidden = integer("embedding_length").value_or(0);

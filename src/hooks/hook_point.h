@@ -28,8 +28,8 @@ enum class HookPoint : uint8_t {
   kLogits,       // [tokens that want them, vocabulary]
   // Recurrent models.
   kMixerIn,  // [tokens, inner] what enters the recurrence
-  kDecay,    // [tokens, ...] how much of the state is kept
-  kGate,     // [tokens, inner] the gate behind the recurrence
+  kDecay,    // [tokens, ...] how fast the state is forgotten: 0 keeps it (dt of Mamba, the fall of RWKV's exponents)
+  kGate,     // [tokens, inner] what the output of the recurrence is multiplied by
   kState,    // [1, ...] the state after the rows
   kCustom,   // under a name of the model's own
 };

@@ -3,14 +3,29 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/decoder_step.h"
+#include "models/logit_hooks.h"
 #include "ops/add.h"
 #include "ops/embedding.h"
 #include "ops/index_select.h"
 #include "ops/mul.h"
 #include "ops/tanh.h"
+#include "tensor/arena.h"
 #include "tensor/create.h"
 
 namespace wick {
+namespace {
+
+// Computes with scratch memory of its own, which is used again once the result is gone: a pass needs the memory of one
+// part of a layer and not of all layers.
+template <typename Body>
+Tensor in_scratch(const Body& body) {
+  Arena* arena = Arena::current();
+  if (!arena) return body();
+  const ArenaScope scope(*arena);
+  return body();
+}
+
+}  // namespace
 
 Tensor DecoderLayer::mix(const Tensor& normed, const DecoderStep& step) const {
   if (kind.convolution) return convolution(normed, step.convolutions[state_index], step.hooks, index);
@@ -30,17 +45,25 @@ Tensor DecoderLayer::operator()(const Tensor& x, const DecoderStep& step, const 
   const auto scaled = [&](const Tensor& part) { return residual_scale == 1 ? part : mul(part, residual_scale); };
 
   Tensor pre = hook(HookPoint::kResidPre, index, x);
-  Tensor normed = attn_norm(pre);
-  const Tensor attn_out = hook(HookPoint::kAttnOut, index, scaled(attn_post_norm(kept(mix(normed, step)))));
-  pre = kept(pre);
   if (parallel) {
-    normed = mlp_norm.present() ? mlp_norm(pre) : kept(normed);
-    const Tensor mlp_out = hook(HookPoint::kMlpOut, index, scaled(feed_forward(normed, step)));
-    return hook(HookPoint::kResidPost, index, add(add(attn_out, mlp_out), pre));
+    const Tensor normed = attn_norm(pre);
+    const Tensor attn_out =
+        in_scratch([&] { return hook(HookPoint::kAttnOut, index, scaled(attn_post_norm(kept(mix(normed, step))))); });
+    pre = kept(pre);
+    return in_scratch([&] {
+      const Tensor mlp_in = mlp_norm.present() ? mlp_norm(pre) : kept(normed);
+      const Tensor mlp_out = hook(HookPoint::kMlpOut, index, scaled(feed_forward(mlp_in, step)));
+      return hook(HookPoint::kResidPost, index, add(add(attn_out, mlp_out), pre));
+    });
   }
-  const Tensor mid = hook(HookPoint::kResidMid, index, add(pre, attn_out));
-  const Tensor mlp_out = hook(HookPoint::kMlpOut, index, scaled(mlp_post_norm(feed_forward(mlp_norm(mid), step))));
-  return hook(HookPoint::kResidPost, index, add(mid, mlp_out));
+  const Tensor mid = in_scratch([&] {
+    const Tensor attn_out = hook(HookPoint::kAttnOut, index, scaled(attn_post_norm(kept(mix(attn_norm(pre), step)))));
+    return hook(HookPoint::kResidMid, index, add(kept(pre), attn_out));
+  });
+  return in_scratch([&] {
+    const Tensor mlp_out = hook(HookPoint::kMlpOut, index, scaled(mlp_post_norm(feed_forward(mlp_norm(mid), step))));
+    return hook(HookPoint::kResidPost, index, add(mid, mlp_out));
+  });
 }
 
 Tensor Decoder::embed(const ForwardBatch& batch, const DecoderStep& step) const {
@@ -70,21 +93,7 @@ Tensor Decoder::run(const ForwardBatch& batch, const KvCache& cache) const {
   x = step.hooks(HookPoint::kFinalNorm, -1, final_norm_(x));
   if (wanted.defined() && step.hooks.active()) x = index_select(x, 0, wanted);
   x = logits(x);
-  if (!step.hooks.active()) return x;
-
-  BatchHooks on_logits;  // the rows are fewer now
-  std::vector<int64_t> positions;
-  for (const int64_t row : batch.logit_rows) positions.push_back(step.positions[static_cast<size_t>(row)]);
-  int64_t begin = 0, end = 0;
-  size_t row = 0;
-  for (const SequenceRows& sequence : batch.sequences) {
-    begin = static_cast<int64_t>(row);
-    end += sequence.tokens;
-    while (row < batch.logit_rows.size() && batch.logit_rows[row] < end) ++row;
-    on_logits.add(begin, std::span(positions).subspan(static_cast<size_t>(begin), row - static_cast<size_t>(begin)),
-                  sequence.hooks);
-  }
-  return on_logits(HookPoint::kLogits, -1, x);
+  return step.hooks.active() ? hook_logits(batch, step.positions, x) : x;
 }
 
 Tensor Decoder::logits(const Tensor& x) const {

@@ -74,7 +74,8 @@ class LayerLoader {
     ShortConv conv;
     conv.in = linear(names_.conv + "in_proj", 3 * config_.hidden, config_.hidden, config_.conv_bias);
     conv.out = linear(names_.conv + "out_proj", config_.hidden, config_.hidden, config_.conv_bias);
-    conv.weight = loader_.vector(prefix_ + names_.conv + "conv.weight", {config_.hidden, config_.conv_taps});
+    conv.weight =
+        taps_first(loader_.vector(prefix_ + names_.conv + "conv.weight", {config_.hidden, config_.conv_taps}));
     if (config_.conv_bias) conv.bias = loader_.vector(prefix_ + names_.conv + "conv.bias", {config_.hidden});
     return conv;
   }

@@ -12,6 +12,15 @@
 namespace wick {
 namespace {
 
+// "backbone.layers." where "backbone.layers.0.norm.weight" is wanted.
+std::string layer_prefix(const std::vector<WantedTensor>& wanted) {
+  for (const WantedTensor& tensor : wanted) {
+    const size_t number = tensor.name.find(".0.");
+    if (number != std::string::npos) return tensor.name.substr(0, number + 1);
+  }
+  return "layers.";
+}
+
 // A model as it can be built, twice: first to list its tensors, then to load them.
 class ModelBuilder {
  public:
@@ -29,7 +38,6 @@ class ModelBuilder {
     plan_.family = type;
     if (family && family->own) {
       own_ = family->own;
-      layers_ = "layers.";
       return;
     }
     plan_.inferred = !family;
@@ -47,7 +55,7 @@ class ModelBuilder {
   ModelPlan plan() {
     WeightLoader listing = WeightLoader::listing();
     build(listing);
-    plan_.preflight = preflight(source_, listing.wanted(), layers_);
+    plan_.preflight = preflight(source_, listing.wanted(), own_ ? layer_prefix(listing.wanted()) : layers_);
     return plan_;
   }
 

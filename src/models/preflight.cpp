@@ -77,12 +77,11 @@ PreflightReport preflight(const WeightSource& source, const std::vector<WantedTe
   PreflightReport report;
   report.wanted = static_cast<int64_t>(wanted.size());
   const std::vector<std::string> names = source.names();
-  // A tensor that has its own place is not what another name means.
-  std::set<std::string_view> asked_for;
-  for (const WantedTensor& tensor : wanted) asked_for.insert(tensor.name);
-  std::vector<std::string_view> candidates;
+  std::set<std::string_view> asked;
+  for (const WantedTensor& tensor : wanted) asked.insert(tensor.name);
+  std::vector<std::string_view> candidates;  // that may be what is missing
   std::copy_if(names.begin(), names.end(), std::back_inserter(candidates),
-               [&](const std::string& name) { return !asked_for.contains(name); });
+               [&](const std::string& name) { return !asked.contains(name); });
   std::set<std::string, std::less<>> covered;
   int64_t layer_count = 0;
   for (const WantedTensor& tensor : wanted) {

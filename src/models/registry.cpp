@@ -1,6 +1,9 @@
 #include "models/registry.h"
 
 #include "models/families/families.h"
+#include "models/recurrent/mamba.h"
+#include "models/recurrent/mamba2.h"
+#include "models/recurrent/rwkv.h"
 
 namespace wick {
 namespace {
@@ -19,6 +22,8 @@ constexpr Family kFamilies[] = {
     {"granite", "Granite", granite_config},
     {"lfm2", "LFM2", lfm2_config},
     {"llama", "Llama 1 to 3, TinyLlama, SmolLM, Yi and others", llama_config},
+    {"mamba", "Mamba", nullptr, make_mamba},
+    {"mamba2", "Mamba 2, Codestral Mamba", nullptr, make_mamba2},
     {"mistral", "Mistral, Ministral, Nemo", mistral_config},
     {"mixtral", "Mixtral", mixtral_config},
     {"olmo", "OLMo", olmo_config},
@@ -31,6 +36,7 @@ constexpr Family kFamilies[] = {
     {"qwen2_moe", "Qwen 2 with experts", qwen2_moe_config},
     {"qwen3", "Qwen 3", qwen3_config},
     {"qwen3_moe", "Qwen 3 with experts", qwen3_moe_config},
+    {"rwkv", "RWKV 4", nullptr, make_rwkv},
     {"smollm3", "SmolLM 3", smollm3_config},
     {"stablelm", "StableLM", stablelm_config},
     {"starcoder2", "StarCoder 2", starcoder2_config},

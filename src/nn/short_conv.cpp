@@ -1,39 +1,69 @@
 #include "nn/short_conv.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/thread_pool.h"
 #include "ops/mul.h"
 #include "ops/narrow.h"
+#include "ops/permute.h"
 #include "tensor/create.h"
 
 namespace wick {
+namespace {
 
-Tensor causal_conv(const Tensor& rows, const Tensor& weight, const Tensor& bias, const Tensor& history) {
-  const Tensor x = rows.contiguous();
-  const int64_t tokens = x.dim(0), channels = x.dim(1), taps = weight.dim(1);
-  Tensor out = empty(x.shape());
-  const float* in = x.data<float>();
+// One sequence's rows with those before them, which are in its history.
+struct ConvInput {
+  const float* rows;
+  const float* history;
+  int64_t row_stride, channels, taps;
+
+  const float* at(int64_t t) const { return t < 0 ? history + (t + taps - 1) * channels : rows + t * row_stride; }
+};
+
+void convolve_row(const ConvInput& input, int64_t t, const float* __restrict weight, const float* bias,
+                  float* __restrict out) {
+  const int64_t channels = input.channels, taps = input.taps;
+  for (int64_t c = 0; c < channels; ++c) out[c] = bias ? bias[c] : 0;
+  for (int64_t i = 0; i < taps; ++i) {
+    const float* __restrict from = input.at(t - taps + 1 + i);
+    for (int64_t c = 0; c < channels; ++c) out[c] += weight[i * channels + c] * from[c];
+  }
+}
+
+}  // namespace
+
+Tensor taps_first(const Tensor& filters) { return filters.defined() ? transpose(filters, 0, 1).contiguous() : filters; }
+
+Tensor causal_conv(const Tensor& x, const Tensor& weight, const Tensor& bias, std::span<const ConvRows> sequences) {
+  const Tensor rows = x.strides()[1] == 1 ? x : x.contiguous();
+  const int64_t tokens = x.dim(0), channels = x.dim(1), taps = weight.dim(0), stride = rows.strides()[0];
+  Tensor out = empty(x.shape(), DType::kF32, x.device());
+  const float* in = rows.data<float>();
   const float* w = weight.data<float>();
   const float* b = bias.defined() ? bias.data<float>() : nullptr;
-  float* past = history.mutable_data<float>();
   float* y = out.mutable_data<float>();
-  const auto row_at = [&](int64_t t) { return t < 0 ? past + (t + taps - 1) * channels : in + t * channels; };
+  const auto input = [&](const ConvRows& of) {
+    return ConvInput{in + of.begin * stride, of.history.data<float>(), stride, channels, taps};
+  };
   parallel_for(tokens, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      float* to = y + t * channels;
-      for (int64_t c = 0; c < channels; ++c) to[c] = b ? b[c] : 0;
-      for (int64_t i = 0; i < taps; ++i) {
-        const float* from = row_at(t - taps + 1 + i);
-        for (int64_t c = 0; c < channels; ++c) to[c] += w[c * taps + i] * from[c];
-      }
+    auto sequence = std::upper_bound(sequences.begin(), sequences.end(), begin,
+                                     [](int64_t row, const ConvRows& of) { return row < of.begin + of.count; });
+    for (int64_t row = begin; row < end; ++row) {
+      if (row == sequence->begin + sequence->count) ++sequence;
+      convolve_row(input(*sequence), row - sequence->begin, w, b, y + row * channels);
     }
   });
   // The last taps - 1 rows become the history; with fewer new rows, old ones move up.
-  for (int64_t i = 0; i < taps - 1; ++i) {
-    const float* from = row_at(tokens - taps + 1 + i);
-    std::memmove(past + i * channels, from, static_cast<size_t>(channels) * sizeof(float));
-  }
+  parallel_for(static_cast<int64_t>(sequences.size()), 4, [&](int64_t begin, int64_t end) {
+    for (const ConvRows& of : sequences.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin))) {
+      float* past = of.history.mutable_data<float>();
+      for (int64_t i = 0; i < taps - 1; ++i) {
+        std::memmove(past + i * channels, input(of).at(of.count - taps + 1 + i),
+                     static_cast<size_t>(channels) * sizeof(float));
+      }
+    }
+  });
   return out;
 }
 
@@ -44,12 +74,7 @@ Tensor ShortConv::operator()(const Tensor& x, std::span<const Rows> sequences, c
   const Tensor gate = narrow(parts, 1, hidden, hidden);
   const Tensor gated =
       hooks(HookPoint::kMixerIn, layer, mul(narrow(parts, 1, 0, hidden), narrow(parts, 1, 2 * hidden, hidden)));
-  Tensor mixed = empty(x.shape());
-  for (const Rows& rows : sequences) {
-    const Tensor y = causal_conv(narrow(gated, 0, rows.begin, rows.count), weight, bias, rows.history);
-    std::memcpy(mixed.mutable_data<float>() + rows.begin * hidden, y.data<float>(),
-                static_cast<size_t>(y.numel()) * sizeof(float));
-  }
+  const Tensor mixed = causal_conv(gated, weight, bias, sequences);
   return out(mul(hooks(HookPoint::kGate, layer, gate.contiguous()), mixed));
 }
 

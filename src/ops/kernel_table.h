@@ -100,8 +100,8 @@ struct KernelTable {
   // row-major within one head, ids in range. store_kv rounds to nearest even and leaves all other places of the blocks
   // alone.
   void (*store_kv)(const Tensor& key, const Tensor& value, const PagedRows& rows, const KvBlocks& blocks) = nullptr;
-  // Reads no key or value that no row sees. A row of out depends only on its query, its position and its sequence's
-  // keys and values, bit for bit.
+  // Looks up no block that no row sees and mixes no value that a row does not see into it. A row of out depends only on
+  // its query, its position and its sequence's keys and values, bit for bit.
   void (*paged_attention)(const Tensor& query, const KvBlocks& blocks, const PagedRows& rows,
                           const PagedAttentionOptions& options, const Tensor& out) = nullptr;
 

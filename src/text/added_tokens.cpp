@@ -34,8 +34,8 @@ void AddedTokens::add(AddedToken token, std::string_view pattern) {
   tokens_.push_back(std::move(token));
 }
 
-std::vector<AddedTokens::Part> AddedTokens::cut(std::string_view text, bool in_normalized,
-                                                SpecialTokens special) const {
+std::vector<AddedTokens::Part> AddedTokens::cut(std::string_view text, bool in_normalized, SpecialTokens special,
+                                                FunctionRef<bool(Span)> broken) const {
   std::vector<Part> parts;
   const ByteTrie& trie = in_normalized ? normalized_ : plain_;
   const bool* starts = in_normalized ? normalized_starts_ : plain_starts_;
@@ -53,6 +53,10 @@ std::vector<AddedTokens::Part> AddedTokens::cut(std::string_view text, bool in_n
     }
     const AddedToken& token = tokens_[static_cast<size_t>(found.value)];
     Span bytes{at, at + found.bytes};
+    if (token.special && broken(bytes)) {
+      ++at;
+      continue;
+    }
     at = bytes.end;
     if (token.special && special == SpecialTokens::kAsText) continue;
     if (token.single_word && touches_word(text, bytes)) continue;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "text/byte_trie.h"
 #include "text/span.h"
 
@@ -40,8 +41,10 @@ class AddedTokens {
     Span bytes;
     const AddedToken* token = nullptr;  // null: ordinary text
   };
-  // Cuts the whole of the text, valid UTF-8, into tokens and what lies between them.
-  std::vector<Part> cut(std::string_view text, bool in_normalized, SpecialTokens special) const;
+  // Cuts the whole of the text, valid UTF-8, into tokens and what lies between them. Control tokens at bytes that are
+  // `broken` stay ordinary text.
+  std::vector<Part> cut(std::string_view text, bool in_normalized, SpecialTokens special,
+                        FunctionRef<bool(Span)> broken) const;
 
  private:
   std::vector<AddedToken> tokens_;

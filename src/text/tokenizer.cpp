@@ -18,8 +18,13 @@ constexpr size_t kMaxTextBytes = (size_t{1} << 31) - 1;  // tripled by U+FFFD, i
 // One run over a text: cuts out added tokens, then normalises, splits and encodes what is left.
 class Encoder {
  public:
-  Encoder(const TokenizerParts& parts, SpecialTokens special, bool offsets, Encoding& out)
-      : parts_(parts), special_(special), offsets_(offsets), out_(out), sink_{out.ids, offsets ? &spans_ : nullptr} {}
+  Encoder(const TokenizerParts& parts, const EncodeOptions& options, bool offsets, Encoding& out)
+      : parts_(parts),
+        special_(options.special),
+        breaks_(options.breaks),
+        offsets_(offsets),
+        out_(out),
+        sink_{out.ids, offsets ? &spans_ : nullptr} {}
 
   void run(std::string_view text) {
     if (find_invalid_utf8(text) != std::string_view::npos) {
@@ -31,13 +36,20 @@ class Encoder {
 
  private:
   void run_valid(std::string_view text) {
-    for (const AddedTokens::Part& part : parts_.added.cut(text, false, special_)) {
+    const auto broken = [this](Span bytes) { return is_broken(bytes); };
+    for (const AddedTokens::Part& part : parts_.added.cut(text, false, special_, broken)) {
       if (part.token) {
         add(part.token->id, part.bytes);
       } else {
         run_section(text.substr(part.bytes.begin, part.bytes.size()), part.bytes.begin);
       }
     }
+  }
+
+  // Whether one of the breaks lies inside.
+  bool is_broken(Span bytes) const {
+    const auto at = std::upper_bound(breaks_.begin(), breaks_.end(), bytes.begin);
+    return at != breaks_.end() && *at < bytes.end;
   }
 
   void add(int id, Span bytes) {
@@ -73,13 +85,14 @@ class Encoder {
       encode_pieces(Pieces(text, at_start));
       return;
     }
-    AlignedText aligned(text, base, offsets_);
+    AlignedText aligned(text, base, offsets_ || !breaks_.empty());
     if (!plain) parts_.normalizer->apply(aligned);
     if (!parts_.added.has_normalized()) {
       encode_pieces(Pieces(std::move(aligned), at_start));
       return;
     }
-    for (const AddedTokens::Part& part : parts_.added.cut(aligned.text(), true, special_)) {
+    const auto broken = [&](Span bytes) { return !breaks_.empty() && is_broken(aligned.original(bytes)); };
+    for (const AddedTokens::Part& part : parts_.added.cut(aligned.text(), true, special_, broken)) {
       if (part.token) {
         add(part.token->id, offsets_ ? aligned.original(part.bytes) : Span{});
       } else {
@@ -103,6 +116,7 @@ class Encoder {
 
   const TokenizerParts& parts_;
   SpecialTokens special_;
+  std::span<const uint32_t> breaks_;
   bool offsets_;
   Encoding& out_;
   std::vector<Span> spans_;
@@ -182,7 +196,7 @@ Encoding Tokenizer::encode_text(std::string_view text, const EncodeOptions& opti
                 cat("the text has ", text.size(), " bytes, at most ", kMaxTextBytes, " can be encoded at once"));
   }
   Encoding encoding;
-  Encoder(*parts_, options.special, offsets, encoding).run(text);
+  Encoder(*parts_, options, offsets, encoding).run(text);
   if (offsets && parts_->postprocessor.trim_offsets) trim(encoding, text, *parts_);
   return encoding;
 }

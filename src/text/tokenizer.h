@@ -20,6 +20,9 @@ class DecodeChain;
 struct EncodeOptions {
   bool add_special = true;  // the tokens that the model wants around a text
   SpecialTokens special = SpecialTokens::kAllow;
+  // Rising byte positions of the text, which is then valid UTF-8: letters on both sides of one never spell a control
+  // token together.
+  std::span<const uint32_t> breaks;
   std::optional<Truncation> truncation;  // empty: never
   std::optional<Padding> padding;        // empty: never
 };

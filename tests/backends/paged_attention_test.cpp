@@ -240,6 +240,15 @@ TEST_P(PagedAttention, HiddenValuesDoNotLeak) {
   });
 }
 
+TEST_P(PagedAttention, NanQueriesGiveNan) {
+  PagedCase c = made(2, 1, 16, 16, DType::kF16, {{1100, 40}});
+  c.queries[0].mutable_data<float>()[1110 * 32] = std::nanf("");  // row 10, head 0
+  everywhere(device(), [&] {
+    const auto out = c.attend(scaled(16)).to_vector<float>();
+    for (int64_t i = 0; i < 40 * 32; ++i) EXPECT_EQ(std::isnan(out[i]), i / 16 == 20) << i;
+  });
+}
+
 TEST_P(PagedAttention, TakesStridedTensors) {
   const PagedCase c = made(4, 2, 24, 16, DType::kBF16, {{0, 40}, {17, 3}});
   const Tensor want = c.attend(scaled(24));

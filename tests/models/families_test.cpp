@@ -2,11 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "support/compare.h"
-#include "support/fixtures.h"
-#include "support/test_sequence.h"
+#include "support/model_fixtures.h"
 
 namespace wick {
 namespace {
@@ -43,19 +40,6 @@ ModelOptions as_cast(const std::filesystem::path& folder) {
 }
 
 Tensor without_batch(const Tensor& x) { return x.with_layout(x.layout().squeeze(0)); }
-
-// The largest difference, as a share of the spread of the expected values.
-double relative_error(const Tensor& actual, const Tensor& expected) {
-  const std::vector<float> a = actual.to_vector<float>(), e = expected.to_vector<float>();
-  if (a.size() != e.size()) return INFINITY;
-  double worst = 0;
-  for (size_t i = 0; i < a.size() && !std::isnan(worst); ++i) {
-    const double difference = std::abs(static_cast<double>(a[i]) - e[i]);
-    if (!(difference <= worst)) worst = difference;
-  }
-  const auto [low, high] = std::minmax_element(e.begin(), e.end());
-  return worst / (*high - *low);
-}
 
 int32_t best_of(const Tensor& logits) {
   const std::vector<float> values = logits.to_vector<float>();

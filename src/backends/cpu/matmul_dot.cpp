@@ -99,10 +99,10 @@ HWY_INLINE void FinishTile(const V (&acc)[kRows][4], bool first, float* HWY_REST
 
 // kRows x kCols dot products over one sum block. a: packed [steps][kRows][lanes], zeros behind the end.
 // b: column j at b[j], `step` elements from one vector to the next; kTail: only `tail` elements of the last vector
-// count.
+// count. `next`: what comes after this, as it lies in memory, to be fetched meanwhile; null: nothing.
 template <int kRows, int kCols, bool kTail, typename Acc, typename T>
 HWY_INLINE void DotTile(const Acc* HWY_RESTRICT a, const T* const* HWY_RESTRICT b, int64_t step, int64_t steps,
-                        int64_t tail, bool first, Acc* HWY_RESTRICT out, int64_t out_stride) {
+                        int64_t tail, const T* next, bool first, Acc* HWY_RESTRICT out, int64_t out_stride) {
   const hn::ScalableTag<Acc> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = kLanesOf<decltype(d)>;
@@ -116,8 +116,13 @@ HWY_INLINE void DotTile(const Acc* HWY_RESTRICT a, const T* const* HWY_RESTRICT 
     for (int j = 0; j < kCols; ++j) acc[i][j] = hn::Zero(d);
   }
   const int64_t whole = kTail ? steps - 1 : steps;
+  constexpr int64_t kLineElements = 64 / sizeof(T), kStepsPerLine = std::max<int64_t>(1, kLineElements / kLanes);
   for (int64_t s = 0; s < whole; ++s, a += kRows * kLanes) {
     V right[kCols];
+    if (next && s % kStepsPerLine == 0) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kCols; ++j) __builtin_prefetch(next + s * step * kCols + j * kLineElements, 0, 2);
+    }
 #pragma GCC unroll 8
     for (int j = 0; j < kCols; ++j) right[j] = LoadAs(d, column[j] + s * step);
 #pragma GCC unroll 8
@@ -151,8 +156,8 @@ HWY_INLINE void DotTile(const Acc* HWY_RESTRICT a, const T* const* HWY_RESTRICT 
 
 template <int kCols, bool kTail, typename Acc, typename T>
 HWY_INLINE void DotTileRows(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail,
-                            bool first, Acc* out, int64_t out_stride) {
-#define WICK_TILE(count) DotTile<count, kCols, kTail>(a, b, step, steps, tail, first, out, out_stride)
+                            const T* next, bool first, Acc* out, int64_t out_stride) {
+#define WICK_TILE(count) DotTile<count, kCols, kTail>(a, b, step, steps, tail, next, first, out, out_stride)
   switch (rows) {
     case 1: return WICK_TILE(1);
     case 2: return WICK_TILE(2);
@@ -168,22 +173,22 @@ HWY_INLINE void DotTileRows(int64_t rows, const Acc* a, const T* const* b, int64
 
 // A tile at the right edge is computed whole, beside the output, and its first `columns` columns are kept.
 template <int kCols, bool kTail, typename Acc, typename T>
-void DotEdge(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail, bool first,
-             int64_t columns, Acc* out, int64_t out_stride) {
+void DotEdge(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail, const T* next,
+             bool first, int64_t columns, Acc* out, int64_t out_stride) {
   Acc sums[kDotRows * kCols];
-  DotTileRows<kCols, kTail>(rows, a, b, step, steps, tail, true, sums, kCols);
+  DotTileRows<kCols, kTail>(rows, a, b, step, steps, tail, next, true, sums, kCols);
   for (int64_t i = 0; i < rows; ++i, out += out_stride) {
     for (int64_t j = 0; j < columns; ++j) out[j] = first ? sums[i * kCols + j] : out[j] + sums[i * kCols + j];
   }
 }
 
 template <int kCols, bool kTail, typename Acc, typename T>
-void DotColumns(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail, bool first,
-                int64_t columns, Acc* out, int64_t out_stride) {
+void DotColumns(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail, const T* next,
+                bool first, int64_t columns, Acc* out, int64_t out_stride) {
   if (columns >= kCols) {
-    DotTileRows<kCols, kTail>(rows, a, b, step, steps, tail, first, out, out_stride);
+    DotTileRows<kCols, kTail>(rows, a, b, step, steps, tail, next, first, out, out_stride);
   } else {
-    DotEdge<kCols, kTail>(rows, a, b, step, steps, tail, first, columns, out, out_stride);
+    DotEdge<kCols, kTail>(rows, a, b, step, steps, tail, next, first, columns, out, out_stride);
   }
 }
 
@@ -192,6 +197,12 @@ struct DotKernel {
   static int64_t block_rows(const MatmulPlan&) { return kDotBlockRows; }
   static int64_t packed_length(int64_t k) { return RoundUp(k, kLanesOf<hn::ScalableTag<Acc>>); }
   static int64_t chunk_columns(const MatmulPlan& plan, int64_t row_blocks) {
+    // One row only reads b: long pieces of it, because what is fetched beyond a piece's end is fetched in vain.
+    if (plan.m == 1 && plan.batches == 1) {
+      const int64_t share = (plan.n + UsefulThreads(plan) - 1) / UsefulThreads(plan);
+      const int64_t most = (int64_t{512} << 10) / std::max<int64_t>(1, plan.k * static_cast<int64_t>(sizeof(T)));
+      return RoundUp(std::max<int64_t>(1, std::min(share, most)), 8);
+    }
     return ChunkColumns(plan, row_blocks, 8, 32, 1024 / sizeof(Acc));
   }
 
@@ -225,9 +236,11 @@ struct DotKernel {
         for (int64_t c = 0; c < kCols; ++c) {
           column[c] = b + (task.column + j + std::min(c, columns - 1)) * plan.b_col + k;
         }
+        const bool one_behind_another = plan.b_col == plan.k && panels.parts == 1;
+        const T* next = one_behind_another ? column[0] - k + (kCols * plan.k + k * kCols) : nullptr;
         for (int64_t p = 0; p < panels.parts; ++p) {
           const auto run = length % kLanes ? DotColumns<kCols, true, Acc, T> : DotColumns<kCols, false, Acc, T>;
-          run(panels.length(p), rows, column, kLanes, padded / kLanes, length % kLanes, k == 0, columns,
+          run(panels.length(p), rows, column, kLanes, padded / kLanes, length % kLanes, next, k == 0, columns,
               task.out + panels.begin(p) * task.out_stride + j, task.out_stride);
           rows += panels.length(p) * padded;
         }
@@ -266,8 +279,9 @@ struct DotKernel {
       const Acc* group = packed;
       for (int64_t j = 0; j < task.column_count; j += kDotColumns, group += kDotColumns * padded) {
         const Acc* const column[kDotColumns] = {group, group + kLanes, group + 2 * kLanes, group + 3 * kLanes};
-        DotColumns<kDotColumns, false>(panels.length(p), rows, column, kDotColumns * kLanes, padded / kLanes, 0, first,
-                                       task.column_count - j, out + j, task.out_stride);
+        DotColumns<kDotColumns, false>(panels.length(p), rows, column, kDotColumns * kLanes, padded / kLanes, 0,
+                                       static_cast<const Acc*>(nullptr), first, task.column_count - j, out + j,
+                                       task.out_stride);
       }
       rows += panels.length(p) * padded;
     }

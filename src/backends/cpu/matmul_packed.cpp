@@ -41,10 +41,10 @@ void matmul_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
                       bytes_of(w.dtype(), w.strides()[0]), out.raw(), out.dtype()};
   const bool few = rows < kernels.many_rows;
   const auto body = few ? kernels.few : kernels.many;
-  // Pieces large enough to hide their start, small enough to share out evenly.
-  const int64_t row_bytes = bytes_of(w.dtype(), k);
+  // Pieces large enough to hide their start and what is fetched beyond their end, small enough to share out evenly.
   const int64_t share = round_up(ceil_div(n, ThreadPool::instance().size()), kPanel);
-  const int64_t piece = few ? round_up(ceil_div(32 << 10, row_bytes), kPanel) : panels_at_once(k) * kPanel;
+  const int64_t most = round_up(ceil_div(512 << 10, bytes_of(w.dtype(), k)), kPanel);
+  const int64_t piece = few ? most : panels_at_once(k) * kPanel;
   parallel_for(n, std::min(share, piece), [&](int64_t begin, int64_t end) { body(job, begin, end); });
 }
 

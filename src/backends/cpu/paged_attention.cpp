@@ -59,7 +59,7 @@ struct Items {
   int64_t count = 0;
   int64_t products = 0;      // multiply-adds of one key head
   int64_t splits = 0;        // of all items together
-  int64_t split_floats = 0;  // PagedSums of all splits
+  int64_t split_floats = 0;  // PagedSums of all splits of one key head
 };
 
 Items collect(const PagedPlan& plan, int64_t sequences) {
@@ -84,36 +84,42 @@ Items collect(const PagedPlan& plan, int64_t sequences) {
   return all;
 }
 
-struct SplitTask {
-  int64_t item, split;
-  float* sums;  // of key head 0
-};
+// The last rows of a prompt have most to do: they come first.
+void run(const PagedPlan& plan, const PagedTask* tasks, int64_t count, bool inline_only) {
+  parallel_for(count, inline_only ? count : 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) paged_task(plan, tasks[count - 1 - i]);
+  });
+}
+
+// Few rows take several key heads at a time, which lie side by side in the pool, as far as threads do not go idle.
+int64_t heads_at_once(const PagedPlan& plan, const PagedItem& item, int64_t units, int64_t threads) {
+  if (item.row_count > kPagedFewPanels * kPagedPanelRows) return 1;
+  if (threads == 1) return plan.kv_heads;
+  return std::clamp<int64_t>(plan.kv_heads * units / (2 * threads), 1, plan.kv_heads);
+}
 
 // Too few items for the threads, but long ones.
-void run_splits(const PagedPlan& plan, const Items& all) {
-  auto* tasks = scratch<SplitTask, struct PagedTasks>(all.splits);
+void run_splits(const PagedPlan& plan, const Items& all, int64_t threads) {
+  auto* tasks = scratch<PagedTask, struct PagedTasks>((all.splits + all.count) * plan.kv_heads);
   float* memory = scratch<float, struct PagedSplits>(all.split_floats * plan.kv_heads);
-  int64_t count = 0;
+  PagedTask *next = tasks, *joins = tasks + all.splits * plan.kv_heads;
   for (int64_t i = 0; i < all.count; ++i) {
     const PagedItem& item = all.items[i];
-    for (int64_t split = item.first_split(plan); split < item.end_split(plan); ++split) {
-      tasks[count++] = {i, split, memory};
+    const int64_t heads = heads_at_once(plan, item, all.splits, threads), splits = item.end_split(plan);
+    for (int64_t h = 0; h < plan.kv_heads; ++h) {
+      joins[i * plan.kv_heads + h] = {&item, h, 1, 0, memory + h * all.split_floats, 0};
+    }
+    for (int64_t split = item.first_split(plan); split < splits; ++split) {
+      for (int64_t h = 0; h < plan.kv_heads; h += heads) {
+        const int64_t count = std::min(heads, plan.kv_heads - h);
+        *next++ = {&item, h, count, split, memory + h * all.split_floats, all.split_floats};
+      }
       memory += PagedSums::size(plan, item.row_count);
     }
   }
-  parallel_for(count * plan.kv_heads, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const SplitTask& task = tasks[i / plan.kv_heads];
-      const int64_t kv_head = i % plan.kv_heads;
-      paged_split(plan, all.items[task.item], kv_head, task.split, task.sums + kv_head * all.split_floats);
-    }
-  });
-  parallel_for(count * plan.kv_heads, plan.kv_heads, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t t = i / plan.kv_heads, kv_head = i % plan.kv_heads;
-      if (t > 0 && tasks[t - 1].item == tasks[t].item) continue;  // the item's first split joins them all
-      paged_join(plan, all.items[tasks[t].item], kv_head, tasks[t].sums + kv_head * all.split_floats);
-    }
+  run(plan, tasks, next - tasks, false);
+  parallel_for(all.count * plan.kv_heads, plan.kv_heads, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) paged_join(plan, joins[i]);
   });
 }
 
@@ -123,19 +129,21 @@ void paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRow
                      const PagedAttentionOptions& options, const Tensor& out) {
   const PagedPlan plan(query, blocks, rows, options, out);
   const Items all = collect(plan, rows.positions.dim(0));
-  const int64_t tasks = all.count * plan.kv_heads;
   const bool small = all.products * plan.kv_heads < kInlineProducts;
-  const int64_t threads = ThreadPool::instance().size();
-  if (!small && threads > 1 && tasks < 2 * threads && all.splits > all.count &&
+  const int64_t threads = small ? 1 : ThreadPool::instance().size();
+  if (threads > 1 && all.count < 2 * threads && all.splits > all.count &&
       all.split_floats * plan.kv_heads <= kMostSplitFloats) {
-    return run_splits(plan, all);
+    return run_splits(plan, all, threads);
   }
-  parallel_for(tasks, small ? tasks : 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      // The last rows of a prompt have most to do: they come first.
-      paged_rows(plan, all.items[all.count - 1 - i / plan.kv_heads], i % plan.kv_heads);
+  auto* tasks = scratch<PagedTask, struct PagedTasks>(all.count * plan.kv_heads);
+  PagedTask* next = tasks;
+  for (int64_t i = 0; i < all.count; ++i) {
+    const int64_t heads = heads_at_once(plan, all.items[i], all.count, threads);
+    for (int64_t h = 0; h < plan.kv_heads; h += heads) {
+      *next++ = {&all.items[i], h, std::min(heads, plan.kv_heads - h)};
     }
-  });
+  }
+  run(plan, tasks, next - tasks, small);
 }
 
 }  // namespace wick::cpu

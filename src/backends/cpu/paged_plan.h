@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "ops/paged_attention.h"
 
@@ -12,8 +13,10 @@ namespace wick::cpu {
 // on what else is computed, nor on whether its splits are computed at once.
 inline constexpr int64_t kPagedTileKeys = 64, kPagedSplitKeys = 1024;
 inline constexpr int64_t kPagedTileBlocks = kPagedTileKeys / kKvBlockTokens;
-// Rows that share one conversion of a tile of keys.
+// Rows of a task at most; they share one conversion of a tile of keys.
 inline constexpr int64_t kPagedMostRows = 192;
+// Rows are computed in panels of up to 6. Few panels use keys and values as they lie, for several heads in turn.
+inline constexpr int64_t kPagedPanelRows = 6, kPagedFewPanels = 2;
 
 // One call as the kernels see it; strides in elements.
 struct PagedPlan {
@@ -63,12 +66,23 @@ struct PagedSums {
   static int64_t size(const PagedPlan& plan, int64_t rows) {
     return rows * plan.sum_stride() + 2 * ((rows + 15) / 16 * 16);
   }
+  void clear(int64_t rows, int64_t stride) const {
+    std::fill_n(sums, rows * stride, 0.0f);
+    std::fill_n(most, rows, -std::numeric_limits<float>::infinity());
+    std::fill_n(total, rows, 0.0f);
+  }
 };
 
-// All splits of an item and key head, in order, to the output.
-void paged_rows(const PagedPlan& plan, const PagedItem& item, int64_t kv_head);
-// The same in two steps: each split by itself into PagedSums, then all of them (one behind the other) to the output.
-void paged_split(const PagedPlan& plan, const PagedItem& item, int64_t kv_head, int64_t split, float* sums);
-void paged_join(const PagedPlan& plan, const PagedItem& item, int64_t kv_head, float* sums);
+// The rows of an item for some key heads: all splits in order, to the output, or one split into PagedSums.
+struct PagedTask {
+  const PagedItem* item;
+  int64_t first_head, head_count;
+  int64_t split = 0;
+  float* sums = nullptr;  // of the first head, the others sums_step apart; null: all splits
+  int64_t sums_step = 0;
+};
+void paged_task(const PagedPlan& plan, const PagedTask& task);
+// All splits of one head, whose PagedSums lie one behind the other from task.sums on, to the output.
+void paged_join(const PagedPlan& plan, const PagedTask& task);
 
 }  // namespace wick::cpu

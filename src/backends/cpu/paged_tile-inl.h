@@ -16,9 +16,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace wick::HWY_NAMESPACE {
 
-inline constexpr int64_t kPagedPanelRows = 6;
+using cpu::kPagedPanelRows;
 inline constexpr int64_t kPagedLanes = kLanesOf<hn::ScalableTag<float>>;
 static_assert(kKvBlockTokens % kPagedLanes == 0);
+
+// Asks for a line in the second-level cache, which waits for more lines at a time than the first does.
+HWY_INLINE void PrefetchFar(const void* line) { __builtin_prefetch(line, 0, 2); }
 
 // The blocks of a tile. Where the rows at hand see no key of a block, another block stands in for it.
 template <typename T>
@@ -32,14 +35,21 @@ template <int kRows>
 inline constexpr int kTileVectorsFor = WICK_MANY_REGISTERS ? (kRows <= 3 ? 8 : 4)
                                                            : (kRows == 1 ? 8 : (kRows <= 3 ? 4 : 2));
 
-// query [dim][kRows] x keys [dim][16] per block -> scores [kRows][kPagedTileKeys], summed in order of dim.
-template <int kRows, typename T>
-HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& keys, int64_t dim,
-                          float* HWY_RESTRICT scores) {
+// What is read next, in bytes per block: it is asked for on the way, since blocks lie apart and the processor cannot
+// guess where. Nothing if `bytes` is 0.
+struct TileAhead {
+  const std::byte* at[cpu::kPagedTileBlocks] = {};
+  int64_t bytes = 0;
+};
+
+// query [dim][kRows] x keys [dim][16] per block -> scores [kRows][kPagedTileKeys] of at least the first `count` keys,
+// summed in order of dim.
+template <int kRows, int kVectors, bool kAhead, typename T>
+HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& keys, const TileAhead& ahead,
+                          int64_t dim, int64_t count, float* HWY_RESTRICT scores) {
   const hn::ScalableTag<float> d;
-  constexpr int kVectors =
-      static_cast<int>(std::min<int64_t>(kTileVectorsFor<kRows>, cpu::kPagedTileKeys / kPagedLanes));
-  for (int64_t key = 0; key < cpu::kPagedTileKeys; key += kVectors * kPagedLanes) {
+  constexpr int64_t kPerLine = 64 / (sizeof(T) * kKvBlockTokens);  // components per cache line
+  for (int64_t key = 0; key < count; key += kVectors * kPagedLanes) {
     const T* at[kVectors];
     hn::Vec<decltype(d)> acc[kRows][kVectors];
 #pragma GCC unroll 8
@@ -49,15 +59,23 @@ HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& 
       for (int i = 0; i < kRows; ++i) acc[i][j] = hn::Zero(d);
     }
     const float* q = query;
-    for (int64_t k = 0; k < dim; ++k, q += kRows) {
-      hn::Vec<decltype(d)> right[kVectors];
+    for (int64_t k = 0; k < dim;) {
+      const int64_t line = k * kKvBlockTokens * static_cast<int64_t>(sizeof(T));
+      if (kAhead && line < ahead.bytes) {
+        for (int64_t b = key / kKvBlockTokens; b * kKvBlockTokens < key + kVectors * kPagedLanes; ++b) {
+          PrefetchFar(ahead.at[b] + line);
+        }
+      }
+      for (const int64_t stop = kAhead ? std::min(dim, k + kPerLine) : dim; k < stop; ++k, q += kRows) {
+        hn::Vec<decltype(d)> right[kVectors];
 #pragma GCC unroll 8
-      for (int j = 0; j < kVectors; ++j) right[j] = LoadAs(d, at[j] + k * kKvBlockTokens);
+        for (int j = 0; j < kVectors; ++j) right[j] = LoadAs(d, at[j] + k * kKvBlockTokens);
 #pragma GCC unroll 8
-      for (int i = 0; i < kRows; ++i) {
-        const auto left = hn::Set(d, q[i]);
+        for (int i = 0; i < kRows; ++i) {
+          const auto left = hn::Set(d, q[i]);
 #pragma GCC unroll 8
-        for (int j = 0; j < kVectors; ++j) acc[i][j] = hn::MulAdd(left, right[j], acc[i][j]);
+          for (int j = 0; j < kVectors; ++j) acc[i][j] = hn::MulAdd(left, right[j], acc[i][j]);
+        }
       }
     }
 #pragma GCC unroll 8
@@ -74,9 +92,10 @@ HWY_INLINE void ScoreKeys(const float* HWY_RESTRICT query, const TileBlocks<T>& 
 template <int kRows, int kVectors, typename T>
 HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const TileBlocks<T>& values, int64_t value_stride,
                            int64_t column, int64_t first, int64_t end, const float* HWY_RESTRICT keep,
-                           int64_t sum_stride, float* HWY_RESTRICT sums) {
+                           int64_t sum_stride, float* HWY_RESTRICT sums, const TileAhead& ahead) {
   const hn::ScalableTag<float> d;
   hn::Vec<decltype(d)> acc[kRows][kVectors];
+  const int64_t ahead_bytes = ahead.bytes / kKvBlockTokens;
   sums += column;
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
@@ -89,6 +108,10 @@ HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const TileBlocks<T
     const int64_t stop = std::min(end, key / kKvBlockTokens * kKvBlockTokens + kKvBlockTokens);
     const T* HWY_RESTRICT from = values.at[key / kKvBlockTokens] + key % kKvBlockTokens * value_stride + column;
     for (; key < stop; ++key, from += value_stride) {
+      if (column == 0) {
+        const std::byte* next = ahead.at[key / kKvBlockTokens] + key % kKvBlockTokens * ahead_bytes;
+        for (int64_t line = 0; line < ahead_bytes; line += 64) PrefetchFar(next + line);
+      }
       hn::Vec<decltype(d)> right[kVectors];
 #pragma GCC unroll 8
       for (int j = 0; j < kVectors; ++j) right[j] = LoadAs(d, from + j * kPagedLanes);
@@ -110,19 +133,19 @@ HWY_INLINE void MixColumns(const float* HWY_RESTRICT weights, const TileBlocks<T
 template <int kRows, typename T>
 HWY_INLINE void MixValues(const float* HWY_RESTRICT weights, const TileBlocks<T>& values, int64_t value_stride,
                           int64_t columns, int64_t first, int64_t end, const float* HWY_RESTRICT keep,
-                          int64_t sum_stride, float* HWY_RESTRICT sums) {
+                          int64_t sum_stride, float* HWY_RESTRICT sums, const TileAhead& ahead) {
   constexpr int kVectors = kTileVectorsFor<kRows>;
   int64_t j = 0;
   for (; j + kVectors * kPagedLanes <= columns; j += kVectors * kPagedLanes) {
-    MixColumns<kRows, kVectors>(weights, values, value_stride, j, first, end, keep, sum_stride, sums);
+    MixColumns<kRows, kVectors>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead);
   }
   if constexpr (kVectors > 2) {
     for (; j + kVectors / 2 * kPagedLanes <= columns; j += kVectors / 2 * kPagedLanes) {
-      MixColumns<kRows, kVectors / 2>(weights, values, value_stride, j, first, end, keep, sum_stride, sums);
+      MixColumns<kRows, kVectors / 2>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead);
     }
   }
   for (; j < columns; j += kPagedLanes) {
-    MixColumns<kRows, 1>(weights, values, value_stride, j, first, end, keep, sum_stride, sums);
+    MixColumns<kRows, 1>(weights, values, value_stride, j, first, end, keep, sum_stride, sums, ahead);
   }
 }
 
@@ -137,17 +160,30 @@ HWY_INLINE void MixValues(const float* HWY_RESTRICT weights, const TileBlocks<T>
     case 6: return call(6);    \
   }
 
+// Half a tile is a tile of half the vectors.
+template <int kRows, typename T>
+HWY_INLINE void ScoreRows(const float* query, const TileBlocks<T>& keys, const TileAhead& ahead, int64_t dim,
+                          int64_t count, float* scores) {
+  constexpr int64_t kAll = cpu::kPagedTileKeys / kPagedLanes;
+  constexpr int kVectors = static_cast<int>(std::min<int64_t>(kTileVectorsFor<kRows>, kAll));
+  constexpr int kHalf = kVectors == kAll ? kVectors / 2 : kVectors;
+  if (ahead.bytes) return ScoreKeys<kRows, kVectors, true>(query, keys, ahead, dim, cpu::kPagedTileKeys, scores);
+  if (count <= kHalf * kPagedLanes) return ScoreKeys<kRows, kHalf, false>(query, keys, ahead, dim, count, scores);
+  ScoreKeys<kRows, kVectors, false>(query, keys, ahead, dim, count, scores);
+}
+
 template <typename T>
-void ScorePanel(int64_t rows, const float* query, const TileBlocks<T>& keys, int64_t dim, float* scores) {
-#define WICK_CALL(n) ScoreKeys<n>(query, keys, dim, scores)
+void ScorePanel(int64_t rows, const float* query, const TileBlocks<T>& keys, const TileAhead& ahead, int64_t dim,
+                int64_t count, float* scores) {
+#define WICK_CALL(n) ScoreRows<n>(query, keys, ahead, dim, count, scores)
   WICK_PANEL(rows, WICK_CALL)
 #undef WICK_CALL
 }
 
 template <typename T>
 void MixPanel(int64_t rows, const float* weights, const TileBlocks<T>& values, int64_t value_stride, int64_t columns,
-              int64_t first, int64_t end, const float* keep, int64_t sum_stride, float* sums) {
-#define WICK_CALL(n) MixValues<n>(weights, values, value_stride, columns, first, end, keep, sum_stride, sums)
+              int64_t first, int64_t end, const float* keep, int64_t sum_stride, float* sums, const TileAhead& ahead) {
+#define WICK_CALL(n) MixValues<n>(weights, values, value_stride, columns, first, end, keep, sum_stride, sums, ahead)
   WICK_PANEL(rows, WICK_CALL)
 #undef WICK_CALL
 }
@@ -158,16 +194,21 @@ struct ScoreRules {
   const TileBlocks<float>*key_scale = nullptr, *value_scale = nullptr;
 };
 
-// Scores `first` to `end` of a tile become weights relative to the largest score so far (`most`) and are added to
-// `total`; the others stay or become anything. `distance` is the position of the tile's first key less the row's.
-// Returns what earlier sums must be multiplied by.
-HWY_INLINE float SoftmaxKeys(float* HWY_RESTRICT scores, int64_t first, int64_t end, const ScoreRules& rules,
-                             int64_t distance, float& most, float& total) {
+// Finishes scores `first` to `end` of a tile, hides those beside them in the same vectors, and returns the largest of
+// them and `most`. `distance` is the position of the tile's first key less the row's.
+HWY_INLINE float FinishScores(float* HWY_RESTRICT scores, int64_t first, int64_t end, const ScoreRules& rules,
+                              int64_t distance, float most) {
   const hn::ScalableTag<float> d;
-  constexpr float kHidden = -std::numeric_limits<float>::infinity();
-  const int64_t begin = first / kPagedLanes * kPagedLanes;
+  const auto hidden = hn::Set(d, -std::numeric_limits<float>::infinity());
   auto largest = hn::Set(d, most);
-  for (int64_t j = begin; j < end; j += kPagedLanes) {
+  if (first == 0 && end == cpu::kPagedTileKeys && !rules.key_scale && rules.soft_cap == 0 && rules.slope == 0) {
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < cpu::kPagedTileKeys; j += kPagedLanes) {
+      largest = hn::Max(hn::LoadU(d, scores + j), largest);
+    }
+    return LargestLane(d, largest);
+  }
+  for (int64_t j = first / kPagedLanes * kPagedLanes; j < end; j += kPagedLanes) {
     auto s = hn::LoadU(d, scores + j);
     if (rules.key_scale) s = hn::Mul(s, hn::LoadU(d, rules.key_scale->key(j)));
     if (rules.soft_cap != 0) {
@@ -176,25 +217,44 @@ HWY_INLINE float SoftmaxKeys(float* HWY_RESTRICT scores, int64_t first, int64_t 
     if (rules.slope != 0) {
       s = hn::MulAdd(hn::Set(d, rules.slope), hn::Iota(d, static_cast<float>(distance + j)), s);
     }
-    if (j + kPagedLanes > end) {
-      s = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(end - j)), s, hn::Set(d, kHidden));
-    }
-    if (j < first) s = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(first - j)), hn::Set(d, kHidden), s);
+    if (j + kPagedLanes > end) s = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(end - j)), s, hidden);
+    if (j < first) s = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(first - j)), hidden, s);
     hn::StoreU(s, d, scores + j);
     largest = hn::Max(s, largest);
   }
-  const float before = most;
-  most = LargestLane(d, largest);
-  const float base = most == kHidden ? 0.0f : most;  // -inf - -inf would be NaN
+  return LargestLane(d, largest);
+}
+
+// Finished scores become weights relative to the largest score so far, `most`, times their value's scale. Returns the
+// sum of the weights alone.
+HWY_INLINE float WeighScores(float* HWY_RESTRICT scores, int64_t first, int64_t end, const ScoreRules& rules,
+                             float most) {
+  const hn::ScalableTag<float> d;
+  // -inf - -inf would be NaN
+  const auto base = hn::Set(d, most == -std::numeric_limits<float>::infinity() ? 0.0f : most);
   auto sum = hn::Zero(d);
-  for (int64_t j = begin; j < end; j += kPagedLanes) {
-    const auto p = ExpNegative(d, hn::Sub(hn::LoadU(d, scores + j), hn::Set(d, base)));
+  if (first == 0 && end == cpu::kPagedTileKeys && !rules.value_scale) {
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < cpu::kPagedTileKeys; j += kPagedLanes) {
+      const auto p = ExpNegative(d, hn::Sub(hn::LoadU(d, scores + j), base));
+      sum = hn::Add(sum, p);
+      hn::StoreU(p, d, scores + j);
+    }
+    return hn::GetLane(hn::SumOfLanes(d, sum));
+  }
+  for (int64_t j = first / kPagedLanes * kPagedLanes; j < end; j += kPagedLanes) {
+    const auto p = ExpNegative(d, hn::Sub(hn::LoadU(d, scores + j), base));
     sum = hn::Add(sum, p);
     hn::StoreU(rules.value_scale ? hn::Mul(p, hn::LoadU(d, rules.value_scale->key(j))) : p, d, scores + j);
   }
-  const float keep = before == most ? 1.0f : hn::GetLane(ExpNegative(d, hn::Set(d, before - base)));
-  total = total * keep + hn::GetLane(hn::SumOfLanes(d, sum));
-  return keep;
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+// What sums relative to `before` must be multiplied by to be relative to `most`.
+HWY_INLINE float KeepOf(float before, float most) {
+  if (before == most) return 1.0f;
+  const hn::ScalableTag<float> d;
+  return hn::GetLane(ExpNegative(d, hn::Set(d, before - most)));
 }
 
 }  // namespace wick::HWY_NAMESPACE

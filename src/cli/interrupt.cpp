@@ -1,0 +1,29 @@
+#include "cli/interrupt.h"
+
+namespace wick {
+namespace {
+
+volatile std::sig_atomic_t caught = 0;
+volatile std::sig_atomic_t patience_left = 0;
+
+void note(int number) {
+  caught = number;
+  patience_left = patience_left - 1;
+  std::signal(number, patience_left > 0 ? note : SIG_DFL);
+}
+
+}  // namespace
+
+InterruptWatch::InterruptWatch(int patience) {
+  caught = 0;
+  patience_left = patience;
+  for (size_t i = 0; i < std::size(kSignals); ++i) previous_[i] = std::signal(kSignals[i], note);
+}
+
+InterruptWatch::~InterruptWatch() {
+  for (size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], previous_[i]);
+}
+
+int InterruptWatch::signal() const { return caught; }
+
+}  // namespace wick

@@ -1,0 +1,160 @@
+#include "cli/model_arguments.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/thread_pool.h"
+#include "base/utf8.h"
+#include "cli/plan_names.h"
+#include "formats/quantize_plan.h"
+
+namespace wick {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::chrono::milliseconds kQuiet{500};
+constexpr char kGroup[] = "Model";
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorCode::kIo, cat(path, ": cannot be read"));
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// A path, or Ember by name.
+std::shared_ptr<const TextModel> load_named(const std::string& name, const LoadOptions& options) {
+  std::error_code ignored;
+  if (name.empty() || (name == "ember" && !fs::exists(name, ignored))) return TextModel::ember(options);
+  if (!fs::exists(name, ignored)) {
+    const bool is_sentence = name.find(' ') != name.npos;
+    throw Error(ErrorCode::kIo, cat(in_quotes(name),
+                                    ": there is no such file or folder. MODEL is a Hugging Face folder, a .gguf or a "
+                                    ".safetensors file",
+                                    is_sentence ? "; a prompt is given with -p" : "; without MODEL, Ember answers"));
+  }
+  return TextModel::load(name, options);
+}
+
+DType kv_dtype(const std::string& name) {
+  if (name == "f32") return DType::kF32;
+  if (name == "bf16") return DType::kBF16;
+  if (name == "i8") return DType::kI8;
+  return DType::kF16;
+}
+
+}  // namespace
+
+void ModelArguments::add_options(CLI::App& command) {
+  command.add_option("MODEL", model,
+                     "A Hugging Face folder, a .gguf or a .safetensors file (default: Ember, built in)");
+  command.add_option("-n,--max-tokens", max_tokens, "End the answer after this many tokens; -1: no limit")
+      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40));
+  command.add_option("--stop", stop, "End the answer before this text; may be repeated")->allow_extra_args(false);
+  command.add_flag("--ignore-end", ignore_end, "Go on after tokens that end a text");
+
+  sampling.add_options(command);
+
+  command.add_option("--context", context, "Tokens of prompt and answers together (default: the model's own)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->group(kGroup);
+  command.add_option("--kv", kv, "How keys and values are kept: f16 (default), bf16, f32 or i8")
+      ->check(CLI::IsMember({"f16", "bf16", "f32", "i8"}))
+      ->group(kGroup);
+  command.add_option("--quantize", quantize, "Pack the weights while loading, e.g. q8_0 or q4_k_m")
+      ->transform(
+          CLI::Validator([](std::string& name) { return check_plan_name(name, QuantizePlan::names()); }, "TYPE"))
+      ->group(kGroup);
+  command.add_option("--threads", threads, "Threads to compute with (default: one per CPU)")
+      ->check(CLI::Range(1, 1024))
+      ->group(kGroup);
+  std::string templates;
+  for (const auto name : ChatTemplate::built_in_names()) templates += cat(templates.empty() ? "" : ", ", name);
+  command.add_option("--template", chat_template, cat("A built-in chat template for the model's own: ", templates))
+      ->type_name("NAME")
+      ->group(kGroup);
+  command.add_option("--speculate", speculate, "Guess ahead: ngram (from the text), or a smaller model; same answer")
+      ->type_name("ngram|MODEL")
+      ->group(kGroup);
+  command.add_option("--draft-tokens", draft_tokens, "Tokens to guess at a time (default: 8)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1024}))
+      ->group(kGroup);
+
+  CLI::Option_group* form = command.add_option_group("Form of the answer");
+  form->require_option(0, 1);
+  form->add_option("--grammar", grammar, "A GBNF file that the answer follows")->type_name("FILE");
+  form->add_option("--json-schema", json_schema, "A JSON Schema that the answer satisfies")->type_name("FILE");
+  form->add_flag("--json-mode", json_mode, "The answer is one JSON object");
+}
+
+std::shared_ptr<const TextModel> load_text_model(const ModelArguments& arguments) {
+  if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
+  LoadOptions options;
+  options.quantize = arguments.quantize;
+  options.chat_template = arguments.chat_template;
+  std::unique_ptr<ProgressBar> bar;
+  options.progress = [&](int64_t done, int64_t total) {
+    if (!bar) bar = std::make_unique<ProgressBar>(total, ProgressUnit::kBytes, kQuiet);
+    bar->show(done, "loading");
+  };
+  return load_named(arguments.model, options);
+}
+
+GeneratorOptions generator_options(const ModelArguments& arguments) {
+  GeneratorOptions options;
+  options.context = arguments.context;
+  options.kv_dtype = kv_dtype(arguments.kv);
+  return options;
+}
+
+std::unique_ptr<Drafter> make_drafter(const ModelArguments& arguments, const TextModel& target) {
+  if (arguments.speculate.empty()) return nullptr;
+  if (arguments.speculate == "ngram") return std::make_unique<LookupDrafter>();
+  return std::make_unique<ModelDrafter>(load_named(arguments.speculate, {}), target, GeneratorOptions());
+}
+
+GenerateParams generate_params(ModelArguments& arguments, const TextModel& model) {
+  GenerateParams params;
+  params.sampling = arguments.sampling.params_for(model);
+  params.max_new_tokens = arguments.max_tokens;
+  params.stop = arguments.stop;
+  params.ignore_end = arguments.ignore_end;
+  params.draft_tokens = arguments.draft_tokens;
+  if (!arguments.grammar.empty()) {
+    try {
+      params.grammar = Grammar::from_gbnf(read_text(arguments.grammar));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalidArgument) throw;
+      throw Error(error.code(), cat(arguments.grammar, ": ", error.what()));
+    }
+  } else if (!arguments.json_schema.empty()) {
+    params.grammar = Grammar::from_json_schema(Json::load(arguments.json_schema), JsonLayout::kOneLine);
+  } else if (arguments.json_mode) {
+    params.grammar = Grammar::json_object(JsonLayout::kOneLine);
+  }
+  return params;
+}
+
+void PromptProgress::show(const GenerateEvent& event) {
+  if (event.kind != GenerateEvent::Kind::kPrefill || event.done == event.total) {
+    bar_.reset();
+    return;
+  }
+  if (!bar_) bar_ = std::make_unique<ProgressBar>(event.total, ProgressUnit::kTokens, kQuiet);
+  bar_->show(event.done, "reading");
+}
+
+std::string rate_text(const GenerateResult& result) {
+  const auto rate = [](double value) { return value > 0 ? cat(" at ", std::llround(value), "/s") : std::string(); };
+  std::string text = cat(result.prompt_tokens - result.reused_tokens, " tokens read", rate(result.prefill_rate()));
+  text += cat(", ", result.tokens.size(), " written", rate(result.decode_rate()));
+  if (!result.tokens.empty()) text += fmt::format(", the first after {:.0f} ms", result.prefill_seconds * 1e3);
+  if (result.drafted > 0) text += cat(", ", result.accepted, " of ", result.drafted, " guesses right");
+  return text;
+}
+
+}  // namespace wick

@@ -1,0 +1,178 @@
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "cli/answer_printer.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/model_arguments.h"
+#include "cli/run_report.h"
+#include "engine/conversation.h"
+#include "text/code_points.h"
+
+namespace wick {
+namespace {
+
+struct RunArguments : ModelArguments {
+  std::string text, prompt, file, system, messages, tools;
+  int64_t logprobs = -1;  // -1: none
+  bool raw = false, json = false, stats = false, reasoning = false;
+};
+
+std::string all_of(std::istream& in) {
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (text.ends_with('\n')) text.pop_back();  // editors and echo end with one
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+// Whether somebody has put text there: a pipe or a file. Other things (a closed input, a service's socket) count only
+// when there is no other prompt.
+bool has_piped_input(bool has_prompt) {
+  if (isatty(STDIN_FILENO)) return false;
+  struct stat info {};
+  if (fstat(STDIN_FILENO, &info) != 0) return false;
+  return !has_prompt || S_ISFIFO(info.st_mode) || S_ISREG(info.st_mode);
+}
+
+// The parts that are there, one below the other.
+std::string read_prompt(const RunArguments& arguments) {
+  std::string prompt;
+  const auto add = [&](const std::string& part) {
+    if (!part.empty()) prompt += cat(prompt.empty() ? "" : "\n", part);
+  };
+  add(arguments.prompt);
+  add(arguments.text);
+  if (!arguments.file.empty()) {
+    std::ifstream file(arguments.file, std::ios::binary);
+    if (!file) throw Error(ErrorCode::kIo, cat(arguments.file, ": cannot be read"));
+    add(all_of(file));
+  }
+  if (has_piped_input(!prompt.empty() || !arguments.messages.empty())) add(all_of(std::cin));
+  return prompt;
+}
+
+// Plain continuation: no template, and the answer is the text as it comes.
+Reply continue_text(const std::shared_ptr<const TextModel>& model, const RunArguments& arguments,
+                    const std::string& prompt, const GenerateParams& params, ReplyCallback callback) {
+  Generator generator(model, generator_options(arguments));
+  Reply reply;
+  reply.result = generator.generate(model->tokenizer().encode(prompt), params, [&](const GenerateEvent& event) {
+    ResponseDelta delta;
+    delta.content = event.text;
+    reply.response.content += event.text;
+    return callback({event, delta});
+  });
+  return reply;
+}
+
+Reply answer(const std::shared_ptr<const TextModel>& model, const RunArguments& arguments, const std::string& prompt,
+             const GenerateParams& params, ReplyCallback callback) {
+  Conversation conversation(model, generator_options(arguments));
+  if (!arguments.messages.empty()) conversation.load(Json::load(arguments.messages));
+  if (!arguments.tools.empty()) conversation.set_tools(Json::load(arguments.tools));
+  if (!arguments.system.empty()) conversation.set_system(arguments.system);
+  if (!prompt.empty()) conversation.add("user", prompt);
+  return conversation.answer(params, callback);
+}
+
+// Why the text ends where it does, when that is not its own end.
+void tell_end(const GenerateResult& result, const Terminal& terminal) {
+  if (result.reason != StopReason::kContextFull) return;
+  std::cerr << terminal.paint(cat("wick: the context of ", result.prompt_tokens + std::ssize(result.tokens),
+                                  " tokens is full; --context may give more"),
+                              Colour::kWarn)
+            << "\n";
+}
+
+int run(RunArguments& arguments) {
+  const std::string prompt = read_prompt(arguments);
+  if (prompt.empty() && arguments.messages.empty()) {
+    std::cerr << "wick: there is no prompt: give one with -p, --file or --messages, or through a pipe; wick chat is "
+                 "interactive\n";
+    return 2;
+  }
+  const auto model = load_text_model(arguments);
+  GenerateParams params = generate_params(arguments, *model);
+  if (arguments.logprobs >= 0) params.sampling.logprobs = arguments.logprobs;
+  const auto drafter = make_drafter(arguments, *model);
+  params.drafter = drafter.get();
+  const bool chats = !arguments.raw && model->chat_template();
+  if (!chats && !arguments.raw &&
+      !(arguments.messages.empty() && arguments.tools.empty() && arguments.system.empty())) {
+    throw Error(ErrorCode::kInvalidArgument, cat(model->name(), " has no chat template; name one with --template"));
+  }
+
+  const Terminal out = Terminal::of_stdout(), err = Terminal::of_stderr();
+  const bool shown = isatty(STDOUT_FILENO) != 0;
+  AnswerPrinter printer({arguments.reasoning || shown, shown, out.colour});
+  PromptProgress progress;
+  std::vector<TokenChoice> choices;
+  const InterruptWatch watch;
+  const auto each = [&](const ReplyEvent& event) {
+    progress.show(event.step);
+    if (event.step.token && arguments.logprobs >= 0) choices.push_back(*event.step.token);
+    if (!arguments.json) printer.add(event.delta);
+    return watch.signal() == 0;
+  };
+  const Reply reply =
+      chats ? answer(model, arguments, prompt, params, each) : continue_text(model, arguments, prompt, params, each);
+  if (arguments.json) {
+    std::cout << to_json(reply, *model, params.sampling.seed, choices)
+                     .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+              << "\n";
+  } else {
+    printer.finish();
+  }
+  if (arguments.stats || (shown && isatty(STDERR_FILENO))) {
+    std::string text = rate_text(reply.result);
+    if (params.sampling.temperature > 0) text += cat(", seed ", params.sampling.seed);
+    std::cerr << err.paint(text, Colour::kDim) << "\n";
+  }
+  tell_end(reply.result, err);
+  return watch.signal() ? 128 + watch.signal() : 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("run", "Answer one prompt");
+  const auto arguments = std::make_shared<RunArguments>();
+  arguments->add_options(*command);
+  command->add_option("PROMPT", arguments->text, "The prompt, when MODEL is given");
+  command->add_option("-p,--prompt", arguments->prompt, "The prompt; text from a pipe is put below it");
+  command->add_option("--file", arguments->file, "Read the prompt from a file")->type_name("FILE");
+  CLI::Option* raw = command->add_flag(
+      "--raw", arguments->raw, "Continue the prompt as it is, without chat template; control tokens in it count");
+  command->add_option("--system", arguments->system, "What the model is told first")->excludes(raw);
+  command->add_option("--messages", arguments->messages, "JSON: the conversation so far, as wick template takes it")
+      ->type_name("FILE")
+      ->excludes(raw);
+  command->add_option("--tools", arguments->tools, "JSON: a list of tools the model may call")
+      ->type_name("FILE")
+      ->excludes(raw);
+  command->add_flag("--reasoning", arguments->reasoning, "Write the reasoning to a pipe, too");
+  command->add_option("--logprobs", arguments->logprobs, "With --json: log-probabilities, and this many alternatives")
+      ->check(CLI::Range(int64_t{0}, int64_t{1000}));
+  command->add_flag("--json", arguments->json, "Print one JSON object at the end, and nothing else");
+  command->add_flag("--stats", arguments->stats, "Show speed, token counts and the seed on standard error");
+  command->footer(
+      "The answer goes to standard output while it is written, and nothing else does. Ctrl-C ends it.\n\n"
+      "Examples:\n"
+      "  wick run -p \"Who are you?\"\n"
+      "  wick run models/Qwen3-0.6B -p \"Summarise this:\" < notes.txt\n"
+      "  wick run model.gguf --raw -p \"Once upon a time\" -n 100 --temperature 0\n"
+      "  wick run -p \"Give me JSON with name and age: Tom is 7 years old.\" --json-mode\n"
+      "  wick run -p \"What is 348 plus 275?\" --json --logprobs 3");
+  command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace wick

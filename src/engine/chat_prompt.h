@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/text_model.h"
+
+namespace wick {
+
+// A conversation as the model sees it.
+struct ChatPrompt {
+  std::string text;
+  std::vector<int32_t> tokens;
+};
+
+// Renders the model's chat template and turns the result into tokens. Control tokens come from the template alone: what
+// messages, tools and documents spell out stays ordinary text. Throws Error(kInvalidArgument) when there is no
+// template, when it refuses the messages, or when a text holds a control token in a form that cannot be told apart.
+ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input);
+
+}  // namespace wick

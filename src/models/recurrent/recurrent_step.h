@@ -1,0 +1,36 @@
+#pragma once
+
+#include <vector>
+
+#include "models/forward_batch.h"
+#include "nn/short_conv.h"
+
+namespace wick {
+
+// What all layers of one forward pass of a recurrent model share.
+struct RecurrentStep {
+  struct Rows {
+    int64_t begin, count;
+    const Tensor* state;  // the sequence's tensors, layer after layer
+  };
+
+  RecurrentStep(const ForwardBatch& batch, size_t tensors_per_layer);
+  RecurrentStep(const RecurrentStep&) = delete;  // the hooks look at the positions
+  RecurrentStep& operator=(const RecurrentStep&) = delete;
+
+  const Tensor& state(const Rows& rows, int layer, size_t index) const {
+    return rows.state[static_cast<size_t>(layer) * per_layer + index];
+  }
+  // causal_conv, with the history in the layer's state tensor `index`.
+  Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, int layer, size_t index) const;
+  // Shows the layer's state tensor `index` of every sequence to its hooks, which may change it.
+  void hook_state(int layer, size_t index) const;
+  bool hooks_touch(HookPoint point) const;
+
+  size_t per_layer;
+  std::vector<int64_t> positions;  // of each row
+  std::vector<Rows> sequences;
+  BatchHooks hooks;
+};
+
+}  // namespace wick
