@@ -58,6 +58,11 @@ class Wick:
         out, _, peak = run(command + ["-p", str(prompt), "-n", str(generate), "--depth", str(depth)])
         return json.loads(out)["rows"][0]["median"], peak
 
+    def load_and_read(self, threads):
+        """Seconds and memory of a process that loads the model and reads 16 tokens."""
+        return run([self.program, "bench", self.model, "--json", "-p", "16", "-n", "0", "-r", "1", "--no-warmup",
+                    "-t", str(threads)])[1:]
+
     def first_token(self, threads):
         if not self.writes:
             return None
@@ -79,11 +84,16 @@ class LlamaCpp:
         out, _, peak = run(command + ["-p", str(prompt), "-n", str(generate), "-d", str(depth)])
         return json.loads(out)[0]["avg_ts"], peak
 
+    def load_and_read(self, threads):
+        return run([self.bench, "-m", self.model, "-o", "json", "-p", "16", "-n", "0", "-r", "1", "--no-warmup",
+                    "-ngl", "0", "-t", str(threads)])[1:]
+
     def first_token(self, threads):
         if os.path.exists(self.writer):
             return run([self.writer, "-m", self.model, "-p", PROMPT, "-n", "1", "--temp", "0", "-no-cnv", "-ngl", "0",
                         "-t", str(threads)])[1:]
-        if os.path.exists(self.simple):  # always has four threads, which is slow where there are fewer CPUs
+        # It always has four threads, which crawl where there are fewer CPUs.
+        if os.path.exists(self.simple) and len(os.sched_getaffinity(0)) >= 4:
             return run([self.simple, "-m", self.model, "-ngl", "0", "-n", "1", PROMPT])[1:]
         return None
 
@@ -120,9 +130,10 @@ def collect(options):
                     speeds.setdefault((threads, case), {}).setdefault(program.name, []).append(rate)
                     peaks[program.name].append(peak)
             for program in order:
-                start = program.first_token(threads)
-                if start:
-                    starts.setdefault(threads, {}).setdefault(program.name, []).append(start)
+                for test, start in (("load + 16 tokens", program.load_and_read(threads)),
+                                    ("first token", program.first_token(threads))):
+                    if start:
+                        starts.setdefault((test, threads), {}).setdefault(program.name, []).append(start)
     progress("\r\033[K")
     return speeds, starts, peaks
 
@@ -146,13 +157,11 @@ def main():
         wick, peer = median(by_name["wick"]), median(by_name["llama.cpp"])
         rows.append({"test": case_name(case), "threads": threads, "unit": "tokens/s", "wick": wick,
                      "llama.cpp": peer, "ratio": wick / peer})
-    for threads, by_name in starts.items():
-        values = {name: median([seconds for seconds, _ in by_name.get(name, [])]) for name in ("wick", "llama.cpp")}
-        ratio = values["llama.cpp"] / values["wick"] if all(values.values()) else None
-        rows.append({"test": "first token", "threads": threads, "unit": "s", **values, "ratio": ratio})
-        memory = {name: median([peak for _, peak in by_name.get(name, [])]) for name in ("wick", "llama.cpp")}
-        ratio = memory["llama.cpp"] / memory["wick"] if all(memory.values()) else None
-        rows.append({"test": "peak memory, 1 token", "threads": threads, "unit": "bytes", **memory, "ratio": ratio})
+    for (test, threads), by_name in starts.items():
+        for what, unit, place in ((test, "s", 0), (f"peak memory, {test}", "bytes", 1)):
+            values = {name: median([start[place] for start in by_name.get(name, [])]) for name in ("wick", "llama.cpp")}
+            ratio = values["llama.cpp"] / values["wick"] if all(values.values()) else None
+            rows.append({"test": what, "threads": threads, "unit": unit, **values, "ratio": ratio})
     wick, peer = max(peaks["wick"]), max(peaks["llama.cpp"])
     rows.append({"test": "peak memory, all cases", "threads": None, "unit": "bytes", "wick": wick,
                  "llama.cpp": peer, "ratio": peer / wick})
@@ -161,7 +170,7 @@ def main():
         print(json.dumps({"model": options.model, "rounds": options.rounds, "rows": rows}, indent=2))
         return
     print(f"{options.model}, medians of {options.rounds} rounds; a ratio above 1: Wick is better")
-    print(f"{'test':<24} {'threads':>7} {'wick':>12} {'llama.cpp':>12} {'ratio':>7}")
+    print(f"{'test':<30} {'threads':>7} {'wick':>12} {'llama.cpp':>12} {'ratio':>7}")
     for row in rows:
         cells = []
         for name in ("wick", "llama.cpp"):
@@ -169,7 +178,7 @@ def main():
             cells.append("-" if value is None else f"{value / 2**20:.0f} MiB" if row["unit"] == "bytes"
                          else f"{value * 1000:.0f} ms" if row["unit"] == "s" else f"{value:.2f} t/s")
         ratio = "-" if row["ratio"] is None else f"{row['ratio']:.2f}"
-        print(f"{row['test']:<24} {row['threads'] or '':>7} {cells[0]:>12} {cells[1]:>12} {ratio:>7}")
+        print(f"{row['test']:<30} {row['threads'] or '':>7} {cells[0]:>12} {cells[1]:>12} {ratio:>7}")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ struct BenchArguments {
   std::vector<std::string> pairs;  // "512,128"
   std::vector<int> threads;
   int repetitions = 5;
-  bool json = false, force = false;
+  bool json = false, force = false, cold = false;
 };
 
 // "512,128" or "512,128;1024,64" as cases.
@@ -159,7 +159,8 @@ int bench(const BenchArguments& arguments, const std::vector<SpeedCase>& cases) 
     ThreadPool::instance().resize(count);
     for (const SpeedCase& what : cases) {
       SpeedRow row{what, count, {}};
-      row.rates = speed.run(what, arguments.repetitions, [&](int i) { show_progress(row, i, arguments.repetitions); });
+      row.rates = speed.run(what, arguments.repetitions, !arguments.cold,
+                            [&](int i) { show_progress(row, i, arguments.repetitions); });
       if (isatty(STDERR_FILENO)) std::cerr << "\r\033[K" << std::flush;
       if (!arguments.json) std::cout << row_text(row, terminal) << std::flush;
       report.rows.push_back(std::move(row));
@@ -203,6 +204,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1024));
   command->add_option("-r,--repetitions", arguments->repetitions, "Times to measure each case (default: 5)")
       ->check(CLI::Range(1, 10000));
+  command->add_flag("--no-warmup", arguments->cold, "Measure from the first run on");
   command->add_option("--kv", arguments->kv, "Type of keys and values: f32, f16, bf16 or i8 (default: f16)")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
   command->add_option("--save", arguments->save, "Write the random model as a GGUF file, which llama.cpp reads, too");

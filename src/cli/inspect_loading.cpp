@@ -19,7 +19,7 @@ OrderedJson shape_json(const Shape& shape) {
 }
 
 std::string family_text(const ModelPlan& plan) {
-  const std::string type = printable(plan.family, 60);
+  std::string type = printable(plan.family, 60);
   if (!plan.inferred) return type;
   return cat("inferred from config.json and tensor names",
              type.empty() ? "" : cat("; the model_type '", type, "' is not known"));

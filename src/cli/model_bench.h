@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -37,8 +38,9 @@ class SpeedBench {
   // `most_tokens`: the longest case with its depth.
   SpeedBench(const LanguageModel& model, DType kv, int64_t most_tokens);
 
-  // One untimed run first. `before` is called in front of each repetition.
-  std::vector<double> run(const SpeedCase& what, int repetitions, const std::function<void(int)>& before = {});
+  // Warms up until passes take no new memory. `before` is called in front of each repetition, with -1 for untimed ones.
+  std::vector<double> run(const SpeedCase& what, int repetitions, bool warm_up = true,
+                          const std::function<void(int)>& before = {});
 
   static constexpr int64_t kChunk = 512;  // tokens of a prompt per pass
 
@@ -46,6 +48,7 @@ class SpeedBench {
   void read(int64_t count, bool logits);
   void pass(int64_t count, bool logits);
   void fill(int64_t depth);
+  double time(const SpeedCase& what, int64_t generate);  // seconds
 
   const LanguageModel& model_;
   KvCache cache_;

@@ -122,10 +122,11 @@ std::shared_ptr<const MappedFile> random_gguf(const ModelShape& shape, const Qua
   }
   const Json config = shape.config();
   const Metadata metadata = metadata_of(shape, config, plan, tokenizer);
-  const std::string architecture = metadata.text("general.architecture");
+  const std::string& architecture = metadata.text("general.architecture");
   const std::vector<RandomTensor> tensors = list_tensors(config, architecture);
 
   std::vector<PlannedTensor> planned;
+  planned.reserve(tensors.size());
   for (const RandomTensor& tensor : tensors) planned.push_back({tensor.name, tensor.shape, DType::kBF16});
   PlanFacts facts{architecture, shape.layers, shape.heads, shape.kv_heads, expert_count(config), false, true};
   const std::vector<DType> types = plan.choose(planned, facts);
@@ -137,6 +138,12 @@ std::shared_ptr<const MappedFile> random_gguf(const ModelShape& shape, const Qua
   const std::filesystem::path name = cat(shape.name, "-", plan.name(), ".gguf");
   TensorPlan places(std::move(specs), name);
   const GgufLayout layout = lay_out_gguf(name, metadata, places);
+  // Asking for too much would succeed, and writing to it end the process.
+  const auto available = machine_info().memory_available;
+  if (available && *available < layout.bytes) {
+    throw Error(ErrorCode::kOutOfMemory, cat(name, ": needs ", bytes_text(layout.bytes), ", of which ",
+                                             bytes_text(*available), " are free on this machine"));
+  }
   const size_t size = (static_cast<size_t>(layout.bytes) + kPage - 1) / kPage * kPage;
   const std::shared_ptr<std::byte> memory(static_cast<std::byte*>(std::aligned_alloc(kPage, size)), std::free);
   if (!memory) throw Error(ErrorCode::kOutOfMemory, cat(name, ": there is no room for ", bytes_text(layout.bytes)));

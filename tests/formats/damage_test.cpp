@@ -25,9 +25,11 @@ void expect_sentences(const std::vector<DamagedFile>& files, const Open& open) {
   }
 }
 
-TEST(Damage, EverySafetensorsFamilyGetsItsSentence) { expect_sentences(damaged_safetensors(), Checkpoint::parse); }
+Checkpoint parse(std::shared_ptr<const MappedFile> file) { return Checkpoint::parse(std::move(file)); }
 
-TEST(Damage, EveryGgufFamilyGetsItsSentence) { expect_sentences(damaged_gguf(), Checkpoint::parse); }
+TEST(Damage, EverySafetensorsFamilyGetsItsSentence) { expect_sentences(damaged_safetensors(), parse); }
+
+TEST(Damage, EveryGgufFamilyGetsItsSentence) { expect_sentences(damaged_gguf(), parse); }
 
 TEST(Damage, EveryIndexFamilyGetsItsSentence) {
   expect_sentences(damaged_indexes(), [](const auto& file) { return read_safetensors_index(*file); });
