@@ -75,7 +75,7 @@ void ChatSession::set_system(const std::string& text) {
 
 void ChatSession::set(const std::string& text) {
   const size_t space = text.find_first_of(" =");
-  if (space == text.npos) {
+  if (space == std::string::npos) {
     throw Error(ErrorCode::kInvalidArgument, "a setting is given as /set NAME VALUE; /show lists them");
   }
   const std::string name = text.substr(0, space);

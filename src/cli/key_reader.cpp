@@ -39,7 +39,7 @@ KeyKind control_key(char byte) {
 
 // What stands behind ESC [ : parameters and a last letter.
 KeyKind sequence_key(std::string_view parameters, char last) {
-  const bool with_modifier = parameters.find(';') != parameters.npos;  // Ctrl, Alt or Shift
+  const bool with_modifier = parameters.find(';') != std::string_view::npos;  // Ctrl, Alt or Shift
   switch (last) {
     case 'A': return KeyKind::kUp;
     case 'B': return KeyKind::kDown;

@@ -46,8 +46,8 @@ size_t LineBuffer::word_right() const {
 }
 
 size_t LineBuffer::line_start() const {
-  const size_t before = cursor_ == 0 ? text_.npos : text_.rfind('\n', cursor_ - 1);
-  return before == text_.npos ? 0 : before + 1;
+  const size_t before = cursor_ == 0 ? std::string::npos : text_.rfind('\n', cursor_ - 1);
+  return before == std::string::npos ? 0 : before + 1;
 }
 
 size_t LineBuffer::line_end() const { return std::min(text_.find('\n', cursor_), text_.size()); }
@@ -87,8 +87,8 @@ void LineBuffer::recall(size_t place) {
 void LineBuffer::up() {
   const size_t start = line_start();
   if (start > 0) {
-    const size_t before = start >= 2 ? text_.rfind('\n', start - 2) : text_.npos;
-    go_to_line(before == text_.npos ? 0 : before + 1);
+    const size_t before = start >= 2 ? text_.rfind('\n', start - 2) : std::string::npos;
+    go_to_line(before == std::string::npos ? 0 : before + 1);
   } else if (place_ > 0) {
     recall(place_ - 1);
   }

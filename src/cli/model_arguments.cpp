@@ -32,7 +32,7 @@ std::shared_ptr<const TextModel> load_named(const std::string& name, const LoadO
   std::error_code ignored;
   if (name.empty() || (name == "ember" && !fs::exists(name, ignored))) return TextModel::ember(options);
   if (!fs::exists(name, ignored)) {
-    const bool is_sentence = name.find(' ') != name.npos;
+    const bool is_sentence = name.find(' ') != std::string::npos;
     throw Error(ErrorCode::kIo, cat(in_quotes(name),
                                     ": there is no such file or folder. MODEL is a Hugging Face folder, a .gguf or a "
                                     ".safetensors file",

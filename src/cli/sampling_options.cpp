@@ -50,7 +50,7 @@ std::string get_member(const SamplingParams& params) {
 
 void add_bias(SamplingParams& params, const std::string& text) {
   const size_t equals = text.find('=');
-  if (equals == text.npos) throw Error(ErrorCode::kInvalidArgument, cat("is ID=VALUE, not ", in_quotes(text)));
+  if (equals == std::string::npos) throw Error(ErrorCode::kInvalidArgument, cat("is ID=VALUE, not ", in_quotes(text)));
   params.logit_bias.emplace_back(number<int32_t>(std::string_view(text).substr(0, equals)),
                                  number<float>(std::string_view(text).substr(equals + 1)));
 }
@@ -146,7 +146,7 @@ void SamplingChoice::add_options(CLI::App& command) {
 void SamplingChoice::set(std::string_view name, const std::string& text) {
   std::vector<std::string_view> names;
   for (const SamplingSetting& setting : kSettings) {
-    names.push_back(setting.name);
+    names.emplace_back(setting.name);
     if (setting.name != name) continue;
     try_setting(setting, text);
     chosen_.emplace_back(&setting, text);

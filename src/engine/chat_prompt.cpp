@@ -46,7 +46,8 @@ class Marker {
  private:
   std::string mark(const std::string& original) const {
     std::string text = is_utf8(original) ? original : replace_invalid_utf8(original);
-    for (size_t at = text.find(kMark); at != text.npos; at = text.find(kMark, at)) text.replace(at, 3, "\xEF\xBF\xBD");
+    for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at))
+      text.replace(at, 3, "\xEF\xBF\xBD");
     const std::vector<uint32_t> places = places_of(text);
     if (has_normalized_) refuse_disguised(text, places);
     std::string marked;
@@ -135,7 +136,7 @@ ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input) {
   ChatPrompt prompt;
   std::vector<uint32_t> breaks;
   size_t done = 0;
-  for (size_t at = rendered.find(kMark); at != rendered.npos; at = rendered.find(kMark, done)) {
+  for (size_t at = rendered.find(kMark); at != std::string::npos; at = rendered.find(kMark, done)) {
     prompt.text.append(rendered, done, at - done);
     breaks.push_back(static_cast<uint32_t>(prompt.text.size()));
     done = at + kMark.size();

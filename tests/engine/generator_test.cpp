@@ -16,6 +16,19 @@ class GeneratorTest : public testing::Test {
     Generator generator(model_, options);
     return generator.generate(prompt_of(model_, question), params);
   }
+  // What somebody who reads along sees, all pieces together.
+  std::string shown(const std::string& question, const GenerateParams& params, GenerateResult* result = nullptr) const {
+    Generator generator(model_);
+    std::string text;
+    const GenerateResult found =
+        generator.generate(prompt_of(model_, question), params, [&](const GenerateEvent& event) {
+          text += event.text;
+          return true;
+        });
+    EXPECT_EQ(text, found.text);
+    if (result) *result = found;
+    return text;
+  }
   static GenerateParams sampled(uint64_t seed) {
     GenerateParams params;
     params.sampling.seed = seed;
@@ -27,27 +40,12 @@ class GeneratorTest : public testing::Test {
   std::string story_ = "Tell me a story about a fox.";
 };
 
-// Runs with these stop strings and gives what was shown piece by piece; no piece may be part of a stop string's
-// beginning that came true.
-std::string shown(const TextModel& model, const std::vector<int32_t>& prompt, GenerateParams params,
-                  GenerateResult* result = nullptr) {
-  Generator generator(std::shared_ptr<const TextModel>(std::shared_ptr<void>(), &model));
-  std::string text;
-  const GenerateResult found = generator.generate(prompt, params, [&](const GenerateEvent& event) {
-    text += event.text;
-    return true;
-  });
-  EXPECT_EQ(text, found.text);
-  if (result) *result = found;
-  return text;
-}
-
 TEST_F(GeneratorTest, StopStringsNeverLeak) {
-  const auto prompt = prompt_of(model_, "Who are you?");
+  const std::string question = "Who are you?";
   const std::string whole =
       "I am Ember, the small model that comes with Wick. I know a few simple things and I like "
       "stories.";
-  ASSERT_EQ(shown(*model_, prompt, greedy()), whole);
+  ASSERT_EQ(shown(question, greedy()), whole);
   for (const std::vector<std::string>& stops : {std::vector<std::string>{"small model that"},
                                                 {"ll model th"},
                                                 {"Wick"},
@@ -63,13 +61,13 @@ TEST_F(GeneratorTest, StopStringsNeverLeak) {
     size_t first = std::string::npos;
     for (const auto& stop : stops) first = std::min(first, whole.find(stop));
     GenerateResult result;
-    EXPECT_EQ(shown(*model_, prompt, params, &result), whole.substr(0, first)) << stops[0];
+    EXPECT_EQ(shown(question, params, &result), whole.substr(0, first)) << stops[0];
     EXPECT_EQ(result.reason, StopReason::kStopString);
     EXPECT_TRUE(whole.substr(first).starts_with(result.stop));
   }
   GenerateParams never = greedy();
   never.stop = {"stories. But", "", "with Wick!"};  // beginnings that come to nothing are shown in the end
-  EXPECT_EQ(shown(*model_, prompt, never), whole);
+  EXPECT_EQ(shown(question, never), whole);
 }
 
 TEST_F(GeneratorTest, CountsTokens) {

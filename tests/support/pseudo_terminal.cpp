@@ -21,6 +21,7 @@ PseudoTerminal::PseudoTerminal(const std::filesystem::path& program, const std::
   std::vector<std::string> words = {program.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::vector<std::string> settings = environment;
@@ -64,7 +65,7 @@ bool PseudoTerminal::read_more() {
 
 std::string PseudoTerminal::wait_for(std::string_view part) {
   size_t at = seen_.find(part, done_);
-  while (at == seen_.npos) {
+  while (at == std::string::npos) {
     if (!read_more()) {
       ADD_FAILURE() << "'" << part << "' did not come; got:\n" << seen_.substr(done_);
       return {};
