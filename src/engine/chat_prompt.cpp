@@ -31,7 +31,7 @@ class Marker {
   }
 
   Value mark(const Value& value) const {
-    if (value.is_text()) return value.is_markup() ? Value(mark(value.bytes()), true) : Value(mark(value.bytes()));
+    if (value.is_text()) return Value(mark(std::string(value.bytes())), value.is_markup());
     if (value.is_list() || value.is_tuple()) {
       std::vector<Value> items;
       for (const Value& item : value.items()) items.push_back(mark(item));

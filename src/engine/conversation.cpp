@@ -76,7 +76,7 @@ void Conversation::set_system(std::string_view text) {
 std::string Conversation::system() const {
   if (messages_.empty() || !has_role(messages_.front(), "system")) return {};
   const Value* content = messages_.front().as_dict().find(std::string_view("content"));
-  return content && content->is_text() ? content->bytes() : std::string();
+  return content && content->is_text() ? std::string(content->bytes()) : std::string();
 }
 
 void Conversation::set_tools(const Json& tools) {
