@@ -113,7 +113,7 @@ class Comparison {
     std::vector<int32_t> greedy;
     if (reference_.find("greedy")) greedy = tokens_of(reference_, "greedy");
     HookSpec spec;
-    spec.capture(hook_name(HookPoint::kResidPre, HookSite::kEveryLayer)).capture(hook_name(HookPoint::kFinalNorm, -1));
+    spec.capture(hook_name(layer_state(), HookSite::kEveryLayer)).capture(hook_name(HookPoint::kFinalNorm, -1));
     if (reference_.find("attention_0")) spec.capture(hook_name(HookPoint::kAttnPattern, HookSite::kEveryLayer));
     HookCache seen;
     const SequenceHooks hooks{&spec, &seen};
@@ -135,6 +135,11 @@ class Comparison {
     compare_best("logits_" + name, logits);
   }
 
+  // Transformers lists what enters a layer; in its models without attention, what leaves it.
+  HookPoint layer_state() const {
+    return model_->facts().kv_layers.empty() ? HookPoint::kResidPost : HookPoint::kResidPre;
+  }
+
   void compare_states(const HookCache& seen) {
     const int layers = static_cast<int>(model_->facts().layers);
     std::map<int, std::string> hidden, attention;  // by number
@@ -144,7 +149,7 @@ class Comparison {
     }
     for (const auto& [number, name] : hidden) {
       if (number > layers) continue;
-      const HookPoint point = number < layers ? HookPoint::kResidPre : HookPoint::kFinalNorm;
+      const HookPoint point = number < layers ? layer_state() : HookPoint::kFinalNorm;
       const std::string place = hook_name(point, number < layers ? number : -1);
       if (seen.has(place)) compare(name, seen.at(place));
     }

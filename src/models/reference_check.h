@@ -57,7 +57,8 @@ struct ReferenceOptions {
 
 // Runs a model on the texts of a reference and compares every value that is there:
 //   input_ids [1, n], logits [1, n, vocabulary]; further texts as input_ids_<x>, logits_<x>
-//   hidden_0 .. hidden_<layers> [1, n, hidden]: what enters each layer; the last: after the final norm
+//   hidden_0 .. hidden_<layers> [1, n, hidden]: what enters each layer; the last: after the final norm. Of models
+//     without attention (Mamba, RWKV), where transformers hands out that: what leaves each layer
 //   attention_0 .. [1, heads, n, n]: patterns of the layers that have attention, in order
 //   greedy [1, m]: the best tokens behind input_ids, one after the other
 // A reference that was made from a model cast to f16 or bf16 as a whole has rotary frequencies of that type: with

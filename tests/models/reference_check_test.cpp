@@ -58,8 +58,14 @@ class ReferenceCheck : public testing::Test {
 };
 
 TEST(ReferenceFixtures, AgreeAndSayHowRopeWasRounded) {
-  for (const auto& [name, rounded] : std::vector<std::pair<std::string, bool>>{
-           {"llama", false}, {"gpt2", false}, {"lfm2", false}, {"qwen3", true}, {"mixtral", true}}) {
+  for (const auto& [name, rounded] : std::vector<std::pair<std::string, bool>>{{"llama", false},
+                                                                               {"gpt2", false},
+                                                                               {"lfm2", false},
+                                                                               {"qwen3", true},
+                                                                               {"mixtral", true},
+                                                                               {"mamba", false},
+                                                                               {"mamba2", false},
+                                                                               {"rwkv", false}}) {
     for (const fs::path& folder : fixture_folders(name)) {
       SCOPED_TRACE(folder.string());
       const WeightSource source(Checkpoint::open(folder));
