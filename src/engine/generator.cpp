@@ -229,6 +229,16 @@ class Generator::Run {
     g.forward(std::span(pending_).first(static_cast<size_t>(kept)), 0, nullptr);
   }
 
+  // A model with damaged weights is named as such, with the tensor at fault.
+  void check_numbers(std::span<const float> logits) const {
+    int bad = 0;  // without leaving early: the compiler then looks at many at once
+    for (const float x : logits) bad |= x != x;
+    if (bad == 0) return;
+    const std::string weight = model_.describe_bad_weight();
+    throw Error(ErrorCode::kBadFile, cat(model_.name(), " computes NaN",
+                                         weight.empty() ? ", though its weights are numbers" : cat(": ", weight)));
+  }
+
   // Chooses from one row of logits and tells about it.
   int32_t take(const Tensor& logits, int64_t row) {
     const int64_t vocabulary = logits.dim(1);
@@ -237,6 +247,7 @@ class Generator::Run {
     if (grammar_ && !grammar_->mask(mask_)) {
       throw Error(ErrorCode::kInvalidArgument, "no token of the vocabulary continues the text as the grammar asks");
     }
+    check_numbers(values);
     const TokenChoice choice = sampler_.sample(values, mask_);
     const bool is_end = model_.is_end(choice.token);
     if (is_end && !params_.ignore_end) {

@@ -11,6 +11,7 @@
 #include "engine/gguf_tokenizer.h"
 #include "engine/text_files.h"
 #include "formats/gguf_config.h"
+#include "models/bad_weight.h"
 #include "models/load_model.h"
 
 namespace wick {
@@ -87,6 +88,7 @@ std::shared_ptr<const TextModel> TextModel::ember(const LoadOptions& options) {
 std::shared_ptr<const TextModel> TextModel::assemble(Files files, const LoadOptions& options) {
   auto model = std::make_shared<TextModel>();
   model->name_ = files.name;
+  model->checkpoint_ = files.checkpoint;
   // A large vocabulary takes longer to read than the model's tensors: both are read at once.
   std::future<Tokenizer> tokenizer =
       std::async(kHasThreads ? std::launch::async : std::launch::deferred, files.tokenizer);
@@ -134,6 +136,8 @@ void TextModel::read_recommended(const Json& generation) {
     recommends_ = recommends_ || generation.find(name);
   }
 }
+
+std::string TextModel::describe_bad_weight() const { return wick::describe_bad_weight(checkpoint_); }
 
 bool TextModel::is_end(int32_t token) const {
   return std::binary_search(end_tokens_.begin(), end_tokens_.end(), token);

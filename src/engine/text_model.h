@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/sampling_params.h"
+#include "formats/checkpoint.h"
 #include "models/language_model.h"
 #include "models/model_options.h"
 #include "text/chat_template.h"
@@ -39,6 +40,9 @@ class TextModel {
   const SamplingParams& recommended() const { return recommended_; }
   bool recommends() const { return recommends_; }  // false: the files say nothing about sampling
 
+  // Why logits may have become NaN: "tensor 'x' has nan at index 7", or nothing. Reads all weights.
+  std::string describe_bad_weight() const;
+
   // The vocabulary as grammars see it; made when first asked for.
   std::shared_ptr<const TokenVocabulary> grammar_vocabulary() const;
 
@@ -49,6 +53,7 @@ class TextModel {
   void read_recommended(const Json& generation);
 
   std::string name_;
+  Checkpoint checkpoint_;
   std::unique_ptr<LanguageModel> model_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<ChatTemplate> chat_;

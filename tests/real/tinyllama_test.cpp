@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/process.h"
+#include "engine/generator.h"
 #include "formats/checkpoint.h"
 #include "formats/convert_weight.h"
 #include "formats/weights.h"
@@ -54,6 +55,20 @@ TEST_F(TinyLlama, HasHuggingFaceNames) {
   EXPECT_EQ(source.config().at("num_hidden_layers").as_int(), 22);
   EXPECT_TRUE(source.has("model.layers.21.self_attn.q_proj.weight"));
   EXPECT_EQ(source.get("model.layers.0.mlp.down_proj.weight").weight.shape(), Shape({2048, 5632}));
+}
+
+TEST_F(TinyLlama, SaysWhatTheCapitalOfFranceIs) {
+  Generator generator(TextModel::load(file_.files().front()->path()));
+  const std::vector<int32_t> prompt = {1,    529,   29989, 1792,  29989, 29958, 13,    5618, 338,   278,   7483,  310,
+                                       3444, 29973, 2,     29871, 13,    29966, 29989, 465,  22137, 29989, 29958, 13};
+  const std::vector<int32_t> expected = {1576, 7483, 310, 3444, 338,  3681, 29892, 607,  338,
+                                         278,  7483, 310, 278,  4234, 310,  3444,  29889};
+  GenerateParams params;
+  params.sampling.temperature = 0;
+  params.max_new_tokens = static_cast<int64_t>(expected.size());
+  const GenerateResult answer = generator.generate(prompt, params);
+  EXPECT_EQ(answer.tokens, expected);
+  EXPECT_EQ(answer.text, "The capital of France is Paris, which is the capital of the country of France.");
 }
 
 // Multiplying rounds the activations to 8 bits, the weights stay as they are.
