@@ -81,7 +81,7 @@ void ChatSession::greet() const {
 
 int ChatSession::run_at_terminal() {
   greet();
-  std::signal(SIGINT, SIG_IGN);  // while an answer is written it counts; else Ctrl-C is a key like others
+  LineEditor::note_interrupts();
   bool asked_to_leave = false;
   while (signal_ == 0) {
     const LineEditor::Line line = editor_->read("> ");

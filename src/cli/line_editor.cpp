@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::string_view kMore = "  ";  // before the second line and later ones
 constexpr std::string_view kPasteOn = "\033[?2004h", kPasteOff = "\033[?2004l";  // pastes come in brackets
+volatile std::sig_atomic_t interrupted_between = 0;                              // Ctrl-C while no line was being read
+
 constexpr int kEndings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 termios original;
@@ -113,8 +115,17 @@ void LineEditor::suspend() {
   set_raw(false);
 }
 
+void LineEditor::note_interrupts() {
+  std::signal(SIGINT, [](int) { interrupted_between = 1; });
+}
+
 LineEditor::Line LineEditor::read(std::string_view prompt) {
   set_raw(false);
+  if (interrupted_between != 0) {
+    interrupted_between = 0;
+    set_raw(true);
+    return {End::kInterrupt, ""};
+  }
   write_out(kPasteOn);
   LineBuffer buffer(history_.entries());
   Line line{End::kEndOfInput, ""};

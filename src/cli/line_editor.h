@@ -23,6 +23,8 @@ class LineEditor {
     End end;
     std::string text;
   };
+  // From now on Ctrl-C between two lines counts as the first key of the next one.
+  static void note_interrupts();
   // The next text; it becomes part of the history.
   Line read(std::string_view prompt);
 
