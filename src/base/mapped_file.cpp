@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 
 namespace wick {
 namespace {
@@ -46,6 +48,25 @@ void MappedFile::forget(int64_t offset, int64_t count) const {
   const int64_t end = (offset + count) / page * page;
   // Advice only: when it is not taken, nothing is lost.
   if (begin < end) madvise(const_cast<std::byte*>(data_) + begin, static_cast<size_t>(end - begin), MADV_DONTNEED);
+}
+
+void MappedFile::map_if_in_memory() const {
+#if defined(MADV_POPULATE_READ)
+  if (!is_mapped_ || size_ == 0) return;
+  auto* data = const_cast<std::byte*>(data_);
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  constexpr size_t kSamples = 64;
+  for (size_t i = 0; i < kSamples; ++i) {
+    unsigned char there = 0;
+    if (mincore(data + size_ / kSamples * i / page * page, page, &there) != 0 || (there & 1) == 0) return;
+  }
+  constexpr int64_t kPiece = 16 << 20;
+  const auto size = static_cast<int64_t>(size_);
+  parallel_for(ceil_div(size, kPiece), 1, [&](int64_t begin, int64_t end) {
+    const int64_t from = begin * kPiece, to = std::min(size, end * kPiece);
+    madvise(data + from, static_cast<size_t>(to - from), MADV_POPULATE_READ);  // advice only
+  });
+#endif
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {

@@ -24,6 +24,9 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::filesystem::path& path() const { return path_; }
 
+  // Maps the pages at once if the system has the file in memory, so that touching them costs nothing later. Reads
+  // nothing from the disk: a file that is not in memory is left to be read as it is touched.
+  void map_if_in_memory() const;
   // Drops the pages that lie wholly inside these bytes from this process's memory; touched again, they are read again.
   void forget(int64_t offset, int64_t count) const;
 

@@ -127,8 +127,9 @@ class Generator::Run {
 
   GenerateResult run() {
     Clock::time_point start = Clock::now();
-    if (prefill()) {
-      result_.prefill_seconds = seconds_since(start);
+    const bool goes_on = prefill();
+    result_.prefill_seconds = seconds_since(start);
+    if (goes_on) {
       start = Clock::now();
       while (!finished_) step();
       result_.decode_seconds = seconds_since(start);
