@@ -10,6 +10,7 @@
 namespace wick {
 namespace {
 
+[[maybe_unused]] constexpr int64_t kHugePage = 2 << 20;
 constexpr int64_t kLeastBytes = 1 << 17;  // below this a page's rounding would weigh
 
 }  // namespace
@@ -25,6 +26,12 @@ Tensor empty_pages(const Shape& shape, DType dtype) {
     throw Error(ErrorCode::kOutOfMemory,
                 cat("out of memory: a weight ", shape, " of ", dtype, " takes ", size, " bytes"));
   }
+#if defined(MADV_HUGEPAGE)
+  // Large pages behind the first few: a buffer that is hardly used, such as a cache of keys, then starts small.
+  const auto begin = round_up(static_cast<int64_t>(reinterpret_cast<uintptr_t>(pages)) + kHugePage, kHugePage);
+  const auto end = (static_cast<int64_t>(reinterpret_cast<uintptr_t>(pages)) + *bytes) / kHugePage * kHugePage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), static_cast<size_t>(end - begin), MADV_HUGEPAGE);
+#endif
   const std::shared_ptr<void> owner(pages, [size](void* address) { munmap(address, size); });
   return {Storage::borrow(static_cast<const std::byte*>(pages), size, owner), Layout::contiguous(shape), dtype};
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "formats/empty_pages.h"
 #include "ops/index_select.h"
 #include "ops/mul.h"
 #include "ops/narrow.h"
@@ -28,13 +29,17 @@ KvCache::KvCache(std::span<const KvShape> layers, int64_t blocks, DType dtype, D
                 cat("keys and values cannot be kept in ", dtype, "; f32, f16, bf16 or i8 can"));
   }
   const ArenaPause keep;
+  // Pages of their own on the host: a large cache costs nothing until its blocks are written.
+  const auto make = [&](const Shape& shape, DType type) {
+    return device == Device::cpu() ? empty_pages(shape, type) : empty(shape, type, device);
+  };
   for (const KvShape& shape : layers) {
     KvBlocks layer;
-    layer.key = empty({blocks, shape.kv_heads, shape.head_dim, kKvBlockTokens}, dtype, device);
-    layer.value = empty({blocks, shape.kv_heads, kKvBlockTokens, shape.value_dim}, dtype, device);
+    layer.key = make({blocks, shape.kv_heads, shape.head_dim, kKvBlockTokens}, dtype);
+    layer.value = make({blocks, shape.kv_heads, kKvBlockTokens, shape.value_dim}, dtype);
     if (dtype == DType::kI8) {
-      layer.key_scale = empty({blocks, shape.kv_heads, kKvBlockTokens}, DType::kF32, device);
-      layer.value_scale = empty({blocks, shape.kv_heads, kKvBlockTokens}, DType::kF32, device);
+      layer.key_scale = make({blocks, shape.kv_heads, kKvBlockTokens}, DType::kF32);
+      layer.value_scale = make({blocks, shape.kv_heads, kKvBlockTokens}, DType::kF32);
     }
     layers_.push_back(std::move(layer));
   }
