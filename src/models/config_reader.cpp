@@ -106,7 +106,8 @@ RopeConfig read_rope(const ConfigReader& config, int64_t head_dim, int64_t max_p
   static const Json kNothing;
   const Json* block = config.find("rope_parameters");
   if (!block) block = config.find("rope_scaling");
-  if (block && !layer_type.empty() && present(*block, layer_type)) block = present(*block, layer_type);
+  const std::string_view type = layer_type.empty() ? "full_attention" : layer_type;
+  if (block && present(*block, type)) block = present(*block, type);
   const Json& scaling = block ? *block : kNothing;
   const auto optional = [&](std::string_view name) -> std::optional<double> {
     const Json* member = present(scaling, name);

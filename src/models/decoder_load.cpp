@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -20,6 +21,16 @@ Tensor alibi_slopes(int64_t heads, Device device) {
     slopes.push_back(static_cast<float>(std::exp2(step * power)));
   }
   return from_vector(slopes, {heads}).to_device(device);
+}
+
+// Longrope has one set of angles for texts up to the trained length and another for longer ones: longer contexts are
+// used when asked for.
+int64_t default_context(const DecoderConfig& config) {
+  for (const RopeConfig& rope : config.ropes) {
+    const bool differs = rope.kind == RopeKind::kLongRope && rope.long_factor != rope.short_factor;
+    if (differs) return std::min(config.max_positions, rope.original_positions);
+  }
+  return config.max_positions;
 }
 
 class LayerLoader {
@@ -136,7 +147,7 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
   facts_.hidden = config_.hidden;
   facts_.vocabulary = config_.vocabulary;
   facts_.heads = config_.heads;
-  facts_.max_context = options.context > 0 ? options.context : config_.max_positions;
+  facts_.max_context = options.context > 0 ? options.context : default_context(config_);
   if (!names.positions.empty() && facts_.max_context > config_.max_positions) {
     throw Error(ErrorCode::kInvalidArgument, cat("a context of ", facts_.max_context, " is asked for, but this ",
                                                  config_.family, " knows ", config_.max_positions, " positions"));

@@ -9,10 +9,11 @@ namespace wick {
 namespace {
 
 const char* const kFamilies[] = {
-    "llama",      "llama3-rope", "mistral",    "mixtral",  "qwen2",  "qwen3",      "qwen3-sharded-bf16",
-    "qwen3-yarn", "qwen3_moe",   "phi",        "phi3",     "falcon", "falcon-new", "gemma",
-    "gemma2",     "gemma3",      "starcoder2", "stablelm", "olmo",   "olmo2",      "gpt2",
-    "gpt_neox",   "smollm3",     "lfm2",       "gpt_oss"};
+    "llama",      "llama3-rope",   "mistral",    "mixtral",  "qwen2",  "qwen3",      "qwen3-sharded-bf16",
+    "qwen3-yarn", "qwen3_moe",     "phi",        "phi3",     "falcon", "falcon-new", "gemma",
+    "gemma2",     "gemma3",        "starcoder2", "stablelm", "olmo",   "olmo2",      "gpt2",
+    "gpt_neox",   "smollm3",       "lfm2",       "gpt_oss",  "olmo3",  "cohere2",    "granite",
+    "qwen2_moe",  "phi3-longrope", "glm"};
 
 class FamilyTest : public testing::TestWithParam<const char*> {
  protected:

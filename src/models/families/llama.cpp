@@ -38,6 +38,13 @@ void read_windows(const ConfigReader& config, DecoderConfig& decoder) {
     const bool sliding = types.empty() || types[i] == "sliding_attention";
     decoder.kinds[i].window = sliding ? window : 0;
   }
+  // A rope_parameters block may describe layers with a window by themselves.
+  const Json* block = config.find("rope_parameters");
+  if (!block || !block->is_object() || !block->find("sliding_attention") || decoder.ropes.size() != 1) return;
+  decoder.ropes.push_back(read_rope(config, decoder.head_dim, decoder.max_positions, 10000, "sliding_attention"));
+  for (LayerKind& kind : decoder.kinds) {
+    if (kind.window > 0 && kind.rope == 0) kind.rope = 1;
+  }
 }
 
 void read_alternating_windows(const ConfigReader& config, DecoderConfig& decoder, int64_t period) {
