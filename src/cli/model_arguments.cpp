@@ -10,8 +10,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "base/utf8.h"
-#include "cli/plan_names.h"
-#include "formats/quantize_plan.h"
+#include "cli/shared_options.h"
 
 namespace wick {
 namespace fs = std::filesystem;
@@ -76,14 +75,8 @@ void ModelArguments::add_options(CLI::App& command) {
       ->check(CLI::IsMember({"f16", "bf16", "f32", "i8"}).description(""))
       ->type_name("TYPE")
       ->group(kGroup);
-  command.add_option("--quantize", quantize, "Pack the weights while loading, e.g. q8_0 or q4_k_m")
-      ->transform(CLI::Validator([](std::string& name) { return check_plan_name(name, QuantizePlan::names()); }, ""))
-      ->type_name("TYPE")
-      ->group(kGroup);
-  command.add_option("--threads", threads, "Threads to compute with (default: one per CPU)")
-      ->check(count_from(1, 1024))
-      ->type_name("COUNT")
-      ->group(kGroup);
+  add_quantize_option(command, quantize)->group(kGroup);
+  add_threads_option(command, threads)->group(kGroup);
   std::string templates;
   for (const auto name : ChatTemplate::built_in_names()) templates += cat(templates.empty() ? "" : ", ", name);
   command.add_option("--template", chat_template, cat("A built-in chat template for the model's own: ", templates))

@@ -16,8 +16,8 @@
 #include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/inspect_values.h"
-#include "cli/known_name.h"
 #include "cli/progress_bar.h"
+#include "cli/shared_options.h"
 
 namespace wick {
 namespace {
@@ -124,12 +124,10 @@ void add_perplexity(CLI::App& app, Action& action) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 32));
   command->add_option("--windows", arguments->windows, "Read only so many windows")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 32));
-  command->add_option("--quantize", arguments->quantize, "Quantise the weights while loading, e.g. q8_0")
-      ->check(named_plan());
+  add_quantize_option(*command, arguments->quantize);
   command->add_option("--kv", arguments->kv, "Type of keys and values: f32, f16, bf16 or i8 (default: f16)")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
-  command->add_option("--threads", arguments->threads, "Threads to compute with (default: one per CPU)")
-      ->check(CLI::Range(1, 1024));
+  add_threads_option(*command, arguments->threads);
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "The text is cut into windows of --context tokens, each read with nothing before it. Without --stride, the "

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
-#include "cli/known_name.h"
+#include "cli/shared_options.h"
 #include "cli/verify_report.h"
 
 namespace wick {
@@ -57,10 +57,8 @@ void add_verify(CLI::App& app, Action& action) {
                    "Round rope frequencies as a model cast as a whole has them: exact, bf16 or f16 (default: exact, "
                    "then the weights' type)")
       ->check(CLI::IsMember({"auto", "exact", "bf16", "f16"}));
-  command->add_option("--quantize", options.model.quantize, "Quantise the weights while loading, e.g. q8_0")
-      ->check(named_plan());
-  command->add_option("--threads", arguments->threads, "Threads to compute with (default: one per CPU)")
-      ->check(CLI::Range(1, 1024));
+  add_quantize_option(*command, options.model.quantize);
+  add_threads_option(*command, arguments->threads);
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Runs the model on the token ids of the reference and compares logits, hidden states, attention patterns and\n"

@@ -190,7 +190,7 @@ class Generator::Run {
       return;
     }
     pending_.assign(1, result_.tokens.back());
-    if (params_.drafter) draft();
+    if (params_.drafter && !hooks()) draft();  // hooks must not see guesses that turn out wrong
     const RecurrentState before = pending_.size() > 1 ? generator_.state_.clone() : RecurrentState();
     const auto start = generator_.tokens_.size();
     const ArenaScope scope(generator_.arena_);

@@ -31,7 +31,7 @@ struct GenerateParams {
   std::optional<Grammar> grammar;  // what the answer may look like
   HookSpec hooks;
   HookCache* capture = nullptr;  // where captured values go; may be null
-  Drafter* drafter = nullptr;    // guesses tokens ahead; the answer stays the same
+  Drafter* drafter = nullptr;    // guesses tokens ahead, unless there are hooks; the answer is the same
   int64_t draft_tokens = 8;      // at most, at a time
 };
 

@@ -10,13 +10,6 @@ void BatchHooks::add(int64_t begin, std::span<const int64_t> positions, const Se
   active_ = true;
 }
 
-const SequenceHooks* BatchHooks::at(int64_t begin) const {
-  for (const Rows& rows : sequences_) {
-    if (rows.begin == begin) return rows.hooks;
-  }
-  return nullptr;
-}
-
 Tensor with_rows(const Tensor& x, int64_t begin, const Tensor& rows) {
   const Tensor out = x.device() == Device::cpu() ? x.clone() : x.to_device(Device::cpu()).clone();
   const Tensor host = rows.to_device(Device::cpu()).contiguous();

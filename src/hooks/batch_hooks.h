@@ -33,8 +33,6 @@ class BatchHooks {
     const SequenceHooks* hooks;
   };
   const std::vector<Rows>& sequences() const { return sequences_; }
-  // The hooks of the sequence whose rows begin here; null when it has none.
-  const SequenceHooks* at(int64_t begin) const;
 
  private:
   Tensor run(HookPoint point, int layer, const Tensor& x, std::string_view custom) const;

@@ -21,12 +21,19 @@ std::string layer_prefix(const std::vector<WantedTensor>& wanted) {
   return "layers.";
 }
 
+std::string file_name(const WeightSource& source) {
+  const auto& files = source.checkpoint().files();
+  return files.empty() ? "the model" : files.front()->path().string();
+}
+
 // A model as it can be built, twice: first to list its tensors, then to load them.
 class ModelBuilder {
  public:
   ModelBuilder(const WeightSource& source, const ModelOptions& options) : source_(source), options_(options) {
     if (!source.config().is_object()) {
-      throw Error(ErrorCode::kBadFile, "there is no config.json, so it is not known what kind of model this is");
+      throw Error(
+          ErrorCode::kBadFile,
+          cat(file_name(source), ": there is no config.json beside it, so it is not known what kind of model it is"));
     }
     const Json& json = text_config(source.config());
     config_.emplace(json);
@@ -69,11 +76,6 @@ class ModelBuilder {
   ModelPlan plan_;
 };
 
-std::string file_name(const WeightSource& source) {
-  const auto& files = source.checkpoint().files();
-  return files.empty() ? "the model" : files.front()->path().string();
-}
-
 }  // namespace
 
 ModelPlan plan_model(const WeightSource& source, const ModelOptions& options) {
@@ -88,7 +90,12 @@ std::unique_ptr<LanguageModel> load_model(const WeightSource& source, const Mode
     throw Error(ErrorCode::kBadFile, cat(file_name(source), ": ", plan.preflight.sentence()));
   }
   WeightLoader loader(source, options);
-  return builder.build(loader);
+  int64_t total = 0;
+  for (const TensorEntry& entry : source.checkpoint().entries()) total += entry.bytes;
+  loader.expect_total(total);
+  std::unique_ptr<LanguageModel> model = builder.build(loader);
+  if (options.progress) options.progress(total, total);
+  return model;
 }
 
 }  // namespace wick

@@ -342,6 +342,18 @@ void link_all(std::vector<int32_t>& next, std::vector<int32_t>& previous, size_t
   }
 }
 
+// The symbol at `at` takes in the one behind it and becomes `id`.
+template <typename Symbol>
+void join_with_next(Symbol* symbols, std::vector<uint32_t>& ranks, std::vector<int32_t>& next,
+                    std::vector<int32_t>& previous, int32_t at, decltype(Symbol::id) id) {
+  const int32_t right = next[at];
+  symbols[at].id = id;
+  symbols[at].bytes += symbols[right].bytes;
+  ranks[right] = MergeTable::kNoRank;
+  next[at] = next[right];
+  if (next[right] >= 0) previous[next[right]] = at;
+}
+
 }  // namespace
 
 void BpeModel::merge_by_heap(Work& work, size_t first) const {
@@ -369,12 +381,7 @@ void BpeModel::merge_by_heap(Work& work, size_t first) const {
     const auto at = static_cast<int32_t>(heap.back() & UINT32_MAX);
     heap.pop_back();
     if (ranks[at] != rank) continue;  // one of the two is gone
-    const int32_t right = next[at];
-    symbols[at].id = merges_.result(rank);
-    symbols[at].bytes += symbols[right].bytes;
-    ranks[right] = MergeTable::kNoRank;
-    next[at] = next[right];
-    if (next[right] >= 0) work.previous[next[right]] = at;
+    join_with_next(symbols, ranks, work.next, work.previous, at, merges_.result(rank));
     look(at);
     if (work.previous[at] >= 0) look(work.previous[at]);
   }
@@ -475,12 +482,7 @@ void BpeModel::merge_by_rank(Work& work, size_t first) const {
       }
       for (const int32_t at : work.at_rank) {
         if (ranks[at] != rank) continue;
-        const int32_t right = next[at];
-        symbols[at].id = merges_.result(rank);
-        symbols[at].bytes += symbols[right].bytes;
-        ranks[right] = MergeTable::kNoRank;
-        next[at] = next[right];
-        if (next[right] >= 0) work.previous[next[right]] = at;
+        join_with_next(symbols, ranks, work.next, work.previous, at, merges_.result(rank));
         look(at);
         if (work.previous[at] >= 0) look(work.previous[at]);
       }

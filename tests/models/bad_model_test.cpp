@@ -112,6 +112,23 @@ TEST(BadTensorsTest, ANormWithNanIsRefused) {
   EXPECT_EQ(message, "tensor 'model.norm.weight' has nan at index 3");
 }
 
+TEST(LoadingTest, TellsHowFarItIs) {
+  int64_t last = 0, whole = 0;
+  ModelOptions options;
+  options.progress = [&](int64_t done, int64_t total) {
+    EXPECT_GE(done, last);
+    EXPECT_LE(done, total);
+    last = done;
+    whole = total;
+  };
+  const Checkpoint checkpoint = Checkpoint::open(family_folder("llama"));
+  load_model(WeightSource(checkpoint), options);
+  int64_t bytes = 0;
+  for (const TensorEntry& entry : checkpoint.entries()) bytes += entry.bytes;
+  EXPECT_EQ(whole, bytes);
+  EXPECT_EQ(last, bytes);
+}
+
 TEST(BadOptionsTest, AreNamed) {
   ModelOptions options;
   options.context = -5;
