@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "backends/cpu/matmul_pack-inl.h"
+#include "backends/cpu/row_switch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::HWY_NAMESPACE {
@@ -102,17 +103,6 @@ HWY_INLINE void MixRows(const float* HWY_RESTRICT weights, const T* HWY_RESTRICT
     MixColumns<kRows, 1>(weights, values + j, value_stride, count, scale, out_stride, out + j);
   }
 }
-
-#undef WICK_ROWS
-#define WICK_ROWS(rows, call) \
-  switch (rows) {             \
-    case 1: return call(1);   \
-    case 2: return call(2);   \
-    case 3: return call(3);   \
-    case 4: return call(4);   \
-    case 5: return call(5);   \
-    case 6: return call(6);   \
-  }
 
 // query [dim][rows] x keys packed [kBlockKeys / lanes][dim][lanes] -> scores [rows][kBlockKeys].
 inline void ScoreTile(int64_t rows, const float* query, const float* keys, int64_t dim, float* scores) {

@@ -12,6 +12,7 @@
 #include "backends/cpu/math-inl.h"
 #include "backends/cpu/matmul_pack-inl.h"
 #include "backends/cpu/paged_plan.h"
+#include "backends/cpu/row_switch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::HWY_NAMESPACE {
@@ -149,17 +150,6 @@ HWY_INLINE void MixValues(const float* HWY_RESTRICT weights, const TileBlocks<T>
   }
 }
 
-#undef WICK_PANEL
-#define WICK_PANEL(rows, call) \
-  switch (rows) {              \
-    case 1: return call(1);    \
-    case 2: return call(2);    \
-    case 3: return call(3);    \
-    case 4: return call(4);    \
-    case 5: return call(5);    \
-    case 6: return call(6);    \
-  }
-
 // Half a tile is a tile of half the vectors.
 template <int kRows, typename T>
 HWY_INLINE void ScoreRows(const float* query, const TileBlocks<T>& keys, const TileAhead& ahead, int64_t dim,
@@ -176,7 +166,7 @@ template <typename T>
 void ScorePanel(int64_t rows, const float* query, const TileBlocks<T>& keys, const TileAhead& ahead, int64_t dim,
                 int64_t count, float* scores) {
 #define WICK_CALL(n) ScoreRows<n>(query, keys, ahead, dim, count, scores)
-  WICK_PANEL(rows, WICK_CALL)
+  WICK_ROWS(rows, WICK_CALL)
 #undef WICK_CALL
 }
 
@@ -184,7 +174,7 @@ template <typename T>
 void MixPanel(int64_t rows, const float* weights, const TileBlocks<T>& values, int64_t value_stride, int64_t columns,
               int64_t first, int64_t end, const float* keep, int64_t sum_stride, float* sums, const TileAhead& ahead) {
 #define WICK_CALL(n) MixValues<n>(weights, values, value_stride, columns, first, end, keep, sum_stride, sums, ahead)
-  WICK_PANEL(rows, WICK_CALL)
+  WICK_ROWS(rows, WICK_CALL)
 #undef WICK_CALL
 }
 
