@@ -61,3 +61,5 @@ if(NOT TARGET hwy::hwy)
 endif()
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(Boost 1.74 REQUIRED)  # Asio and Beast, which are headers
+find_package(OpenSSL REQUIRED)

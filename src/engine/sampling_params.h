@@ -44,6 +44,8 @@ struct SamplingParams {
   uint64_t seed = 0;
   // Report log-probabilities: of the chosen token and of this many of the most likely ones. Empty: of none.
   std::optional<int64_t> logprobs;
+
+  bool operator==(const SamplingParams&) const = default;
 };
 
 // Throws Error(kInvalidArgument) naming the field that is out of range, e.g. a top_p of 1.5 or a bias for token -3.

@@ -40,6 +40,9 @@ class Grammar {
   // whatever cannot be enforced: an instance that matches the grammar always satisfies the schema.
   static Grammar from_json_schema(const Json& schema, JsonLayout layout = JsonLayout::kAny);
 
+  // Whether they are copies of one another; grammars that only mean the same are not.
+  bool operator==(const Grammar&) const = default;
+
  private:
   friend class GrammarState;
   explicit Grammar(std::shared_ptr<grammar::CompiledGrammar> compiled) : compiled_(std::move(compiled)) {}

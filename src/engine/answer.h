@@ -1,0 +1,72 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/sampler.h"
+#include "engine/text_model.h"
+#include "engine/text_stream.h"
+#include "text/grammar/grammar.h"
+
+namespace wick {
+
+enum class StopReason : uint8_t { kEndOfText, kStopString, kLength, kCancelled, kContextFull, kDeadline };
+std::string_view to_string(StopReason reason);  // "end of text", ...
+
+// What an answer may look like and how long it may be.
+struct AnswerParams {
+  SamplingParams sampling;
+  int64_t max_new_tokens = -1;     // -1: until the text ends or the context is full; 0: read the prompt only
+  std::vector<std::string> stop;   // texts that end the answer; they are not part of it
+  bool ignore_end = false;         // go on after tokens that end a text
+  bool show_special = false;       // control tokens stay in the text, for those who take answers apart
+  std::optional<Grammar> grammar;  // what the answer may look like
+
+  bool operator==(const AnswerParams&) const = default;
+};
+
+// One answer while it grows: chooses tokens, turns them into text and knows when it is over. Immovable: its sampler
+// asks the tokenizer of the model, which must live longer. One thread at a time.
+class Answer {
+ public:
+  // Throws Error(kInvalidArgument) for parameters out of range.
+  Answer(const TextModel& model, const AnswerParams& params, std::span<const int32_t> prompt);
+
+  struct Step {
+    TokenChoice choice;
+    std::string text;       // what can be shown now
+    bool is_shown = false;  // the token is part of the answer: all are but the one that ends it
+  };
+  // Chooses the next token from logits [vocabulary]. Throws Error(kBadFile) for logits that are not numbers, naming the
+  // weight at fault, and Error(kInvalidArgument) when the grammar allows no token.
+  Step take(std::span<const float> logits);
+  // Ends the answer from outside; the first reason counts.
+  void end(StopReason reason);
+  // Text that was held back, once it is over.
+  std::string finish();
+
+  bool is_over() const { return reason_.has_value(); }
+  StopReason reason() const { return *reason_; }
+  const std::vector<int32_t>& tokens() const { return tokens_; }
+  const std::string& text() const { return text_; }
+  const std::string& stop() const { return stream_.found(); }  // the stop string found
+  // How many more tokens may come; the context is not considered.
+  int64_t tokens_left() const;
+
+ private:
+  void check_numbers(std::span<const float> logits) const;
+
+  const TextModel& model_;
+  AnswerParams params_;
+  Sampler sampler_;
+  TextStream stream_;
+  std::optional<GrammarState> grammar_;
+  std::vector<uint32_t> mask_;
+  std::vector<int32_t> tokens_;
+  std::string text_;
+  std::optional<StopReason> reason_;
+};
+
+}  // namespace wick

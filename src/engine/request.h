@@ -1,0 +1,57 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/answer.h"
+#include "engine/generator.h"
+#include "hooks/hook_cache.h"
+#include "hooks/hook_spec.h"
+
+namespace wick {
+
+enum class Priority : uint8_t { kLow, kNormal, kHigh, kCritical };
+inline constexpr int kPriorities = 4;
+std::string_view to_string(Priority priority);  // "low", ...
+
+using EngineClock = std::chrono::steady_clock;
+using RequestId = uint64_t;
+
+// What somebody wants from an engine.
+struct EngineRequest {
+  std::vector<int32_t> prompt;
+  AnswerParams params;
+  int64_t choices = 1;  // answers to the one prompt; answer i is drawn with seed + i
+  Priority priority = Priority::kNormal;
+  std::optional<EngineClock::time_point> deadline;  // what there is by then is the answer
+  // Log-probabilities of the prompt's own tokens and of this many of the likeliest in their places; empty: none.
+  std::optional<int64_t> prompt_logprobs;
+  HookSpec hooks;
+  std::shared_ptr<HookCache> capture;  // where captured values go; may be null
+};
+
+struct RequestEvent {
+  enum class Kind : uint8_t {
+    kPrompt,  // some of the prompt has been read
+    kToken,   // a token of a choice
+    kEnd,     // a choice is over; when all are, nothing more comes
+    kError,   // the request is over, with no answer
+  };
+  Kind kind;
+  int64_t choice = 0;                 // kToken, kEnd: which
+  int64_t done = 0, total = 0;        // kPrompt: tokens
+  const TokenChoice* token = nullptr; // kToken; kPrompt with prompt_logprobs: null
+  std::string_view text;              // kToken, kEnd: what can be shown now
+  const GenerateResult* result = nullptr;         // kEnd
+  const std::vector<TokenChoice>* prompt = nullptr;  // kPrompt, once it is read whole: the asked log-probabilities
+  const Error* error = nullptr;                   // kError
+};
+// Called on the engine's thread, between passes: must not block. May call Engine::submit() and cancel().
+using RequestListener = std::function<void(const RequestEvent&)>;
+
+}  // namespace wick
