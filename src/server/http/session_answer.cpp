@@ -32,7 +32,7 @@ void Session::on_answer(AnswerEvent event) {
     case AnswerEvent::Kind::kFinish: return finish();
     case AnswerEvent::Kind::kFail:
       if (entry_.status == 0) return send(std::move(event.response));
-      return close();
+      return break_off();
     case AnswerEvent::Kind::kDrop: return close();
   }
 }
@@ -103,6 +103,15 @@ void Session::finish() {
   pump();
 }
 
+// What was written still goes out, but not the mark of the end.
+void Session::break_off() {
+  frame_chunk();
+  keep_alive_ = false;
+  is_broken_ = true;
+  ended_ = true;
+  pump();
+}
+
 void Session::pump() {
   if (writing_ || phase_ == Phase::kClosed) return;
   if (queue_.empty()) {
@@ -129,9 +138,10 @@ void Session::on_written(ErrorCode error, size_t bytes) {
 }
 
 void Session::on_answered() {
-  entry_.complete = true;
+  entry_.complete = !is_broken_;
   record();
   link_.reset();
+  if (is_broken_ && framing_ == BodyFraming::kToTheEnd) return cut_off();  // a plain end would look like the whole
   if (!keep_alive_ || input_ended_ || context_.stopping) return leave();
   phase_ = Phase::kIdle;
   set_deadline(limits_.idle_time);
@@ -163,7 +173,7 @@ void Session::record() {
   if (entry_.status == 0) entry_.status = kClientLeft;
   if (context_.options.log) context_.options.log->write(entry_);
   if (Metrics* metrics = context_.options.metrics.get()) {
-    const std::string route(route_.empty() ? "other" : route_);
+    const std::string route(pattern_.empty() ? "other" : pattern_);
     metrics
         ->counter("wick_http_requests_total", "Requests by route and status; 499: the client left first.",
                   {{"route", route}, {"status", cat(entry_.status)}})
