@@ -72,9 +72,16 @@ void KvMemory::begin(Sequence& sequence) {
   if (match.state) sequence.state = match.state->clone();
 }
 
-int64_t KvMemory::known(const Sequence& sequence) const {
-  if (!keeps(sequence) || sequence.saved) return 0;
+PrefixIndex::Peek KvMemory::peek(const Sequence& sequence) const {
+  if (!keeps(sequence) || sequence.saved) return {};
   return index_->peek(sequence.tokens, static_cast<int64_t>(sequence.tokens.size()) - 1, model_.facts().recurrent);
+}
+
+int64_t KvMemory::known(const Sequence& sequence) const { return peek(sequence).tokens; }
+
+bool KvMemory::has_room(const Sequence& sequence, int64_t tokens) const {
+  const PrefixIndex::Peek known = peek(sequence);  // what is idle of it is not there for others then
+  return blocks_for(tokens) - blocks_for(known.tokens) + known.idle_blocks <= pool_.free() + pool_.idle();
 }
 
 int64_t KvMemory::shareable(const Sequence& sequence, const Sequence& other) const {

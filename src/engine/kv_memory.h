@@ -28,6 +28,8 @@ class KvMemory {
   bool keeps(const Sequence& sequence) const;
   // How many tokens begin() would find now; 0 for a sequence that does not share.
   int64_t known(const Sequence& sequence) const;
+  // Whether there is room to compute up to `tokens` tokens of a sequence that has not begun, or is paused.
+  bool has_room(const Sequence& sequence, int64_t tokens) const;
   // How many tokens of a sequence begin() will find once another has been computed.
   int64_t shareable(const Sequence& sequence, const Sequence& other) const;
   // Room to compute up to `tokens` tokens, in blocks nobody else writes to. False when even giving up all that is only
@@ -58,6 +60,7 @@ class KvMemory {
   void describe(EngineSnapshot& snapshot) const;
 
  private:
+  PrefixIndex::Peek peek(const Sequence& sequence) const;
   bool make_free(int64_t blocks);
   void remember(Sequence& sequence);
 

@@ -151,8 +151,8 @@ bool Scheduler::try_start(Sequence& sequence, StepPlan& plan) {
     const auto slots = std::max<int64_t>(options_.max_running, 1);
     if (static_cast<int64_t>(running_.size()) >= slots) return false;
     // All of the text and one more block, lest it be paused at once; with nobody else there it always fits.
-    const int64_t needed = static_cast<int64_t>(sequence.tokens.size()) - memory_.known(sequence) + kKvBlockTokens;
-    return running_.empty() || (memory_.free() + memory_.idle()) * kKvBlockTokens >= needed;
+    return running_.empty() ||
+           memory_.has_room(sequence, static_cast<int64_t>(sequence.tokens.size()) + kKvBlockTokens);
   };
   while (!fits()) {
     Sequence* victim = last_running_after(sequence, true);
