@@ -43,6 +43,7 @@ void Session::reject(HttpResponse response) {
   clear_deadline();
   ended_ = false;
   keep_alive_ = reader_->keep_alive() && reader_->body_is_complete();
+  if (entry_.method.empty()) entry_.method = reader_->request().method;
   send(std::move(response));
 }
 
@@ -72,6 +73,8 @@ void Session::begin(HttpResponse head) {
 }
 
 void Session::append_chunk(std::string chunk) {
+  // Asked before adding: a chunk larger than the limit is no sign of a slow client.
+  if (queue_.size() + chunk_.size() > limits_.backlog_bytes) return cut_off();
   if (framing_ != BodyFraming::kNone && !is_head_request_) {
     remember_body(chunk);
     if (chunk_.empty()) {
@@ -80,7 +83,6 @@ void Session::append_chunk(std::string chunk) {
       chunk_ += chunk;
     }
   }
-  if (queue_.size() + chunk_.size() > limits_.backlog_bytes) return cut_off();
   if (!writing_) frame_chunk();
   pump();
 }
