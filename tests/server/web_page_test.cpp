@@ -16,6 +16,7 @@ namespace wick {
 namespace {
 
 namespace fs = std::filesystem;
+using std::literals::operator""sv;
 
 const fs::path kWebFolder = fs::path(WICK_SOURCE_DIR) / "web";
 
@@ -53,8 +54,9 @@ TEST(WebPage, IsFoundByItsPathAlone) {
   ASSERT_NE(page, nullptr);
   EXPECT_EQ(page, find_web_file("/index.html"));
   EXPECT_EQ(page->content_type, "text/html; charset=utf-8");
-  for (const char* path : {"", "index.html", "/index.htm", "/index.html/", "//", "/script", "/script/",
-                           "/../web/index.html", "/~", "/index.html\0x"}) {
+  for (const std::string_view path :
+       {""sv, "index.html"sv, "/index.htm"sv, "/index.html/"sv, "//"sv, "/script"sv, "/script/"sv, "/../web/index.html"sv,
+        "/~"sv, "/index.html\0"sv, "/INDEX.HTML"sv}) {
     EXPECT_EQ(find_web_file(path), nullptr) << path;
   }
 }

@@ -25,7 +25,7 @@ async function errorOf(response) {
   return new ApiError(`The server answered ${response.status} ${response.statusText}`, response.status);
 }
 
-async function request(path, {body, signal} = {}) {
+async function request(path, {body, signal}) {
   for (;;) {
     const key = apiKey();
     const headers = {};
@@ -40,7 +40,7 @@ async function request(path, {body, signal} = {}) {
     }
     if (response.ok) return response;
     const error = await errorOf(response);
-    if (response.status !== 401 || !(await askForKey(key, error.message))) throw error;
+    if (response.status !== 401 || !(await askForKey(key, error.message, {isBackground: !body}))) throw error;
   }
 }
 

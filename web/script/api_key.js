@@ -3,6 +3,7 @@ import {el} from './dom.js';
 
 const name = 'wick.key';
 let asking = null;
+let gaveUp = false;  // from then on only a message asks again
 
 export function apiKey() {
   return sessionStorage.getItem(name) ?? localStorage.getItem(name);
@@ -15,8 +16,9 @@ function keep(key, onDevice) {
 }
 
 // True once there is another key than the refused one; false when the person gives up. Requests that fail together ask once.
-export function askForKey(refused, reason) {
+export function askForKey(refused, reason, {isBackground}) {
   if (apiKey() !== refused) return Promise.resolve(true);
+  if (gaveUp && isBackground) return Promise.resolve(false);
   asking ??= showDialog(refused, reason).finally(() => { asking = null; });
   return asking;
 }
@@ -30,6 +32,7 @@ function showDialog(refused, reason) {
     let given = false;
     const dialog = el('dialog', {class: 'key-dialog', 'aria-labelledby': 'key-title', onclose: () => {
       dialog.remove();
+      gaveUp = !given;
       resolve(given);
     }},
     el('form', {onsubmit: (event) => {

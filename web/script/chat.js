@@ -31,7 +31,7 @@ export class ChatView {
       el('div', {class: 'talk'}, this.thread.element, el('div', {class: 'foot'}, this.notice, this.composer.element)),
       this.parameters.element);
     document.addEventListener('keydown', (event) => this.press(event));
-    addEventListener('pagehide', () => this.save());
+    addEventListener('pagehide', () => this.saveUnfinished());
     picker.addEventListener('change', () => this.showNotice(picker.trouble));
     this.open(listConversations()[0]?.id);
   }
@@ -78,8 +78,8 @@ export class ChatView {
 
   // An unknown id begins a new conversation.
   open(id) {
+    this.saveUnfinished();
     this.stop();
-    this.save();
     this.conversation = (id && loadConversation(id)) || newConversation();
     this.draw();
     this.thread.toEnd();
@@ -184,8 +184,12 @@ export class ChatView {
     return Boolean(last);
   }
 
+  // What an answer has so far would be lost.
+  saveUnfinished() {
+    if (this.running) this.save();
+  }
+
   save() {
-    if (!this.conversation?.messages.length) return;
     if (!saveConversation(this.conversation)) this.showNotice('This browser’s storage is full: delete or export a conversation.');
     this.history.show(this.conversation.id);
   }

@@ -40,6 +40,7 @@ export class MarkdownStream {
     clearTimeout(this.timer);
     cancelAnimationFrame(this.frame);
     this.timer = this.frame = 0;
+    this.draw(false);  // leaves an open code block to drawCode
     this.draw(true);
     this.onDraw();
   }
@@ -105,13 +106,13 @@ export function renderMarkdown(container, text) {
 }
 
 // Makes the last children of parent, those of views, show the blocks. The last block is still growing if open.
-function patchBlocks(parent, views, blocks, open) {
+function patchBlocks(parent, views, blocks, open, depth = 0) {
   const next = blocks.map((block, index) => {
     const grows = open && index === blocks.length - 1;
     const view = views[index];
     if (view && view.source === block.source && view.grows === grows) return view;
-    if (view && update(view, block, grows)) return {...view, source: block.source, grows};
-    const made = {kind: block.kind, source: block.source, grows, ...build(block, grows)};
+    if (view && update(view, block, grows, depth)) return {...view, source: block.source, grows};
+    const made = {kind: block.kind, source: block.source, grows, ...build(block, grows, depth)};
     if (view) view.node.replaceWith(made.node);
     else parent.append(made.node);
     return made;
@@ -120,7 +121,7 @@ function patchBlocks(parent, views, blocks, open) {
   return next;
 }
 
-function build(block, grows) {
+function build(block, grows, depth) {
   switch (block.kind) {
     case 'heading': return {node: el(`h${Math.min(6, block.level + 2)}`, {}, renderInline(block.text, grows))};
     case 'rule': return {node: el('hr')};
@@ -128,12 +129,12 @@ function build(block, grows) {
     case 'table': return {node: buildTable(block, grows)};
     case 'quote': {
       const node = el('blockquote');
-      return {node, views: patchBlocks(node, [], parseBlocks(block.lines, 1), grows)};
+      return {node, views: patchBlocks(node, [], parseBlocks(block.lines, depth + 1), grows, depth + 1)};
     }
     case 'list': {
       const node = el(block.ordered ? 'ol' : 'ul', {start: block.ordered && block.first !== 1 ? block.first : null});
       const view = {node, ordered: block.ordered, first: block.first, items: []};
-      patchItems(view, block, grows);
+      patchItems(view, block, grows, depth);
       return view;
     }
     default: return {node: el('p', {}, renderInline(block.text, grows))};
@@ -141,7 +142,7 @@ function build(block, grows) {
 }
 
 // False when the block has to be built anew.
-function update(view, block, grows) {
+function update(view, block, grows, depth) {
   if (view.kind !== block.kind) return false;
   switch (block.kind) {
     case 'paragraph':
@@ -149,24 +150,24 @@ function update(view, block, grows) {
       return true;
     case 'list':
       if (view.ordered !== block.ordered || view.first !== block.first) return false;
-      patchItems(view, block, grows);
+      patchItems(view, block, grows, depth);
       return true;
     case 'quote':
-      view.views = patchBlocks(view.node, view.views, parseBlocks(block.lines, 1), grows);
+      view.views = patchBlocks(view.node, view.views, parseBlocks(block.lines, depth + 1), grows, depth + 1);
       return true;
     default:
       return false;
   }
 }
 
-function patchItems(view, block, grows) {
+function patchItems(view, block, grows, depth) {
   view.node.classList.toggle('loose', block.loose);
   block.items.forEach((lines, index) => {
     const open = grows && index === block.items.length - 1;
     const source = lines.join('\n');
     const item = view.items[index] ?? {node: view.node.appendChild(el('li')), source: null, views: []};
     if (item.source !== source || item.open !== open) {
-      item.views = patchBlocks(item.node, item.views, parseBlocks(lines, 1), open);
+      item.views = patchBlocks(item.node, item.views, parseBlocks(lines, depth + 1), open, depth + 1);
       item.source = source;
       item.open = open;
     }

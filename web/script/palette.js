@@ -38,7 +38,7 @@ export function ownerColor(request) {
 
 export function stateColors() {
   return darkScheme.matches
-    ? {free: [58, 50, 43], cached: [120, 96, 66], used: [150, 140, 130], shared: [255, 214, 140], spark: [255, 240, 205],
+    ? {free: [76, 66, 57], cached: [120, 96, 66], used: [150, 140, 130], shared: [255, 214, 140], spark: [255, 240, 205],
       prefill: fromOklch(0.7, 0.1, 240), decode: [255, 165, 82], budget: [162, 150, 138], grid: [50, 43, 37]}
     : {free: [222, 212, 198], cached: [205, 172, 126], used: [130, 120, 110], shared: [214, 138, 20], spark: [255, 196, 92],
       prefill: fromOklch(0.6, 0.11, 240), decode: [226, 110, 20], budget: [111, 101, 90], grid: [230, 221, 208]};

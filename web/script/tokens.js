@@ -90,9 +90,7 @@ function bar({text, p}, isChosen) {
 function showPopover(span, {text, p, others}) {
   hidePopover();
   const listed = others.some((other) => other.text === text) ? others : [...others, {text, p}];
-  popover.replaceChildren(
-    el('p', {}, el('strong', {}, visible(text)), ` ${percent(p)}`),
-    el('ol', {}, listed.map((other) => bar(other, other.text === text))));
+  popover.replaceChildren(el('ol', {}, listed.map((other) => bar(other, other.text === text))));
   document.body.append(popover);
   popover.hidden = false;
   described = span;
