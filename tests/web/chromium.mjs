@@ -5,6 +5,8 @@ import {tmpdir} from 'node:os';
 import {delimiter, join} from 'node:path';
 import {Page} from './page.mjs';
 
+const patience = 15000;  // milliseconds; a page that hangs does not answer
+
 export function findChromium() {
   if (process.env.WICK_CHROMIUM) return process.env.WICK_CHROMIUM;
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
@@ -70,7 +72,11 @@ export class Browser {
   send(method, params = {}, sessionId = undefined) {
     const id = this.nextId++;
     this.output.write(`${JSON.stringify({id, method, params, sessionId})}\0`);
-    return new Promise((resolve, reject) => this.waiting.set(id, {resolve, reject, method}));
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`${method}: no answer`)), patience);
+      const settle = (end) => (value) => { clearTimeout(timer); end(value); };
+      this.waiting.set(id, {resolve: settle(resolve), reject: settle(reject), method});
+    });
   }
 
   // A page with a storage of its own.
@@ -87,7 +93,9 @@ export class Browser {
 
   async close() {
     this.send('Browser.close').catch(() => {});
+    const timer = setTimeout(() => this.process.kill('SIGKILL'), 3000);
     await this.exited;
+    clearTimeout(timer);
     rmSync(this.profile, {recursive: true, force: true, maxRetries: 5});
   }
 }

@@ -82,6 +82,10 @@ export const hostile = `<img src=x onerror="window.pwned=1"><script>window.pwned
 
 &lt;b&gt; stays text, **bold <i>x</i>**`;
 
+function* forever() {
+  for (let at = 0; ; ++at) yield* say(`word ${at} `);
+}
+
 const haiku = 'A small flame leans in;\nwax forgets its careful shape.\nThe room keeps the light.';
 
 export function answerFor(question, number) {
@@ -91,7 +95,7 @@ export function answerFor(question, number) {
     case 'proxy': return {status: 502, body: '<html><body><h1>Bad gateway</h1></body></html>'};
     case 'break': return {parts: say('This will not'), error: 'the engine ran out of memory'};
     case 'hostile': return {parts: say(hostile, {reasoning: hostile})};
-    case 'forever': return {parts: Array.from({length: 100000}, (_, at) => say(`word ${at} `)).flat()};
+    case 'forever': return {parts: forever()};
     case 'plain': return {parts: say('Just text.', {logprobs: false})};
     case 'cut': return {parts: say('This answer ends too'), finish: 'length'};
     case 'number': return {parts: say(`Answer number ${number}.`, {seed: number})};

@@ -44,11 +44,18 @@ export class Page {
     }
   }
 
+  // By way of an empty page: a new fragment alone would load nothing.
   async goto(url) {
-    const loaded = new Promise((resolve) => { this.loaded = resolve; });
-    await this.send('Page.navigate', {url});
-    await loaded;
+    await this.load('about:blank');
+    await this.load(url);
     await this.waitFor(() => document.querySelector('[role="tab"]') !== null);
+  }
+
+  async load(url) {
+    const loaded = new Promise((resolve) => { this.loaded = resolve; });
+    const {errorText} = await this.send('Page.navigate', {url});
+    if (errorText) throw new Error(`${url}: ${errorText}`);
+    await loaded;
   }
 
   // Runs a function in the page, with JSON arguments and result.

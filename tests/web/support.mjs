@@ -17,7 +17,7 @@ export function suite(mockOptions = {}) {
 
   // Opens the page, runs the body, and holds the page to having caused no error and asked no other server.
   return function onPage(name, options, body) {
-    test(name, async () => {
+    test(name, {timeout: 40000}, async () => {
       const {browser, mock} = shared;
       mock.engine.fixed = null;
       const page = await browser.newPage(options);

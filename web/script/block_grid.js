@@ -96,8 +96,9 @@ export class BlockGrid {
       if (state >= 2 && this.previous[cell] < 2) this.now.set(colors.spark, 4 * cell);  // lit anew
       this.previous[cell] = state;
     }
-    if (atOnce || reducedMotion.matches) this.now.set(this.goal);
-    this.redraw ||= atOnce;
+    const jumps = atOnce || reducedMotion.matches;
+    if (jumps) this.now.set(this.goal);
+    this.redraw ||= jumps;
     this.animation.start();
   }
 

@@ -18,7 +18,7 @@ export class Drawer {
 
   open() {
     this.setOpen(true);
-    this.panel.querySelector('textarea, .new, input, button')?.focus();
+    this.panel.querySelector('textarea, .new').focus();
   }
 
   close() {
