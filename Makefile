@@ -18,7 +18,7 @@ build     = @echo "build      build/$(1) ($(JOBS) jobs)" && cmake --build --pres
 ctest     = @ctest --preset $(1) -j $(JOBS) --progress
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-real dev clang asan fuzz tsan cuda wasm aarch64 bench format lint clean
+.PHONY: help run test test-web test-real dev clang asan fuzz tsan cuda wasm aarch64 bench format lint clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +36,10 @@ test:  ## install what is missing, build, run every test in random order
 	$(call configure,release)
 	$(call build,release)
 	$(call ctest,release)
+
+test-web:  ## test the web page in headless Chromium; pictures go to build/web-screenshots
+	$(install_deps) browser
+	@tests/web/run
 
 test-real:  ## fetch public models (600 MB, kept in ~/.cache/wick) and run the tests that use them
 	$(install_deps) core test $(if $(shell command -v npm),,models)

@@ -55,8 +55,8 @@ TEST(WebPage, IsFoundByItsPathAlone) {
   EXPECT_EQ(page, find_web_file("/index.html"));
   EXPECT_EQ(page->content_type, "text/html; charset=utf-8");
   for (const std::string_view path :
-       {""sv, "index.html"sv, "/index.htm"sv, "/index.html/"sv, "//"sv, "/script"sv, "/script/"sv, "/../web/index.html"sv,
-        "/~"sv, "/index.html\0"sv, "/INDEX.HTML"sv}) {
+       {""sv, "index.html"sv, "/index.htm"sv, "/index.html/"sv, "//"sv, "/script"sv, "/script/"sv,
+        "/../web/index.html"sv, "/~"sv, "/index.html\0"sv, "/INDEX.HTML"sv}) {
     EXPECT_EQ(find_web_file(path), nullptr) << path;
   }
 }

@@ -21,7 +21,7 @@ onPage('a server with a key asks for it, refuses wrong ones and remembers the ri
   assert.equal(await page.text('.answer > .body'), 'Just text.');
   await page.goto(mock.url);
   await page.waitFor(() => document.querySelector('.model-picker option')?.text === 'ember');
-  assert.equal(await page.run(() => localStorage.getItem('wick.key')), null);  // this tab only, unless asked to keep it
+  assert.equal(await page.run(() => localStorage.getItem('wick.key')), null); // this tab only, unless asked to keep it
 });
 
 onPage('giving up is answered in words', {}, async (page) => {

@@ -33,7 +33,8 @@ onPage('stopping ends the request and keeps what there is', {}, async (page, moc
   assert.equal(mock.open, 1);
   await page.click('.send');
   await page.answered();
-  for (const end = Date.now() + 5000; mock.open && Date.now() < end;) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (const end = Date.now() + 5000; mock.open && Date.now() < end;)
+    await new Promise((resolve) => setTimeout(resolve, 10));
   assert.equal(mock.open, 0);
   assert.match(await page.text('.answer .facts'), /^Stopped\./);
   assert.match(await page.text('.answer > .body'), /word 5/);
@@ -47,8 +48,13 @@ onPage('answering again replaces the answer and what followed', {}, async (page,
   await page.say('number two');
   await page.waitFor(() => document.querySelectorAll('.answer:not(.live)').length === 2);
   await page.click('.answer [aria-label="Answer again"]');
-  await page.waitFor((old) => document.querySelectorAll('.answer').length === 1 && !document.querySelector('.answer.live')
-    && document.querySelector('.answer > .body').textContent !== old, first);
+  await page.waitFor(
+    (old) =>
+      document.querySelectorAll('.answer').length === 1 &&
+      !document.querySelector('.answer.live') &&
+      document.querySelector('.answer > .body').textContent !== old,
+    first,
+  );
   assert.equal(await page.count('.question'), 1);
   assert.deepEqual(mock.requests[mock.requests.length - 1].messages, [{role: 'user', content: 'number one'}]);
 });
@@ -61,7 +67,9 @@ onPage('a question can be edited and sent again', {}, async (page, mock) => {
   await page.click('.question [aria-label="Edit and send again"]');
   await page.type(', changed');
   await page.press('Enter');
-  await page.waitFor(() => document.querySelectorAll('.answer').length === 1 && !document.querySelector('.answer.live'));
+  await page.waitFor(
+    () => document.querySelectorAll('.answer').length === 1 && !document.querySelector('.answer.live'),
+  );
   assert.deepEqual(await page.texts('.said'), ['number one, changed']);
   assert.deepEqual(mock.requests[mock.requests.length - 1].messages, [{role: 'user', content: 'number one, changed'}]);
 });
@@ -69,7 +77,10 @@ onPage('a question can be edited and sent again', {}, async (page, mock) => {
 onPage('errors are one sentence', {}, async (page, mock) => {
   const errorOf = async (question) => {
     await page.say(question);
-    await page.waitFor(() => !document.querySelector('.answer.live') && document.querySelector('.answer:last-child .error:not([hidden])'));
+    await page.waitFor(
+      () =>
+        !document.querySelector('.answer.live') && document.querySelector('.answer:last-child .error:not([hidden])'),
+    );
     return page.text('.answer:last-child .error');
   };
   assert.equal(await errorOf('refuse'), 'temperature is 9 but must be between 0 and 5.');
@@ -80,7 +91,10 @@ onPage('errors are one sentence', {}, async (page, mock) => {
   // Only what was said goes along next time.
   await page.say('plain');
   await page.answered();
-  assert.deepEqual(mock.requests[mock.requests.length - 1].messages.map(({role}) => role), ['user', 'user', 'user', 'assistant', 'user']);
+  assert.deepEqual(
+    mock.requests[mock.requests.length - 1].messages.map(({role}) => role),
+    ['user', 'user', 'user', 'assistant', 'user'],
+  );
 });
 
 onPage('parameters are sent when set, and only then', {}, async (page, mock) => {
@@ -89,7 +103,15 @@ onPage('parameters are sent when set, and only then', {}, async (page, mock) => 
   const unset = Object.keys(mock.requests[mock.requests.length - 1]).sort();
   assert.deepEqual(unset, ['logprobs', 'messages', 'model', 'stream', 'stream_options', 'top_logprobs']);
   await page.click('.tool[aria-controls="parameters"]');
-  const values = {temperature: '0.7', top_p: '0.9', top_k: '40', min_p: '0.05', repetition_penalty: '1.1', max_tokens: '64', seed: '7'};
+  const values = {
+    temperature: '0.7',
+    top_p: '0.9',
+    top_k: '40',
+    min_p: '0.05',
+    repetition_penalty: '1.1',
+    max_tokens: '64',
+    seed: '7',
+  };
   for (const [name, value] of Object.entries(values)) {
     await page.click(`#p-${name}`);
     await page.type(value);
@@ -108,7 +130,9 @@ onPage('parameters are sent when set, and only then', {}, async (page, mock) => 
   assert.equal(request.priority, 'high');
   assert.deepEqual(request.messages[0], {role: 'system', content: 'Be brief.'});
   // What is out of range is marked and not sent.
-  await page.run(() => { document.querySelector('#p-top_p').value = ''; });
+  await page.run(() => {
+    document.querySelector('#p-top_p').value = '';
+  });
   await page.click('#p-top_p');
   await page.type('5');
   assert.equal(await page.run(() => document.querySelector('#p-top_p').getAttribute('aria-invalid')), 'true');
@@ -132,13 +156,19 @@ onPage('conversations stay, and can be exported and deleted', {}, async (page, m
   assert.deepEqual(await page.texts('.entry'), ['write something', 'number one']);
   const exported = await page.run(async () => {
     let blob;
-    URL.createObjectURL = (given) => { blob = given; return '#chat'; };
+    URL.createObjectURL = (given) => {
+      blob = given;
+      return '#chat';
+    };
     HTMLAnchorElement.prototype.click = () => {};
     document.querySelector('[aria-label="Export this conversation as JSON"]').click();
     return JSON.parse(await blob.text());
   });
   assert.equal(exported.title, 'write something');
-  assert.deepEqual(exported.messages.map(({role}) => role), ['user', 'assistant']);
+  assert.deepEqual(
+    exported.messages.map(({role}) => role),
+    ['user', 'assistant'],
+  );
   assert.equal(exported.messages[1].tokens.map(({text}) => text).join(''), exported.messages[1].content);
   await page.click('.conversations li:nth-child(2) .entry');
   assert.equal(await page.text('.answer > .body'), answer);
@@ -159,7 +189,10 @@ onPage('a call of a tool and a limit are shown', {}, async (page) => {
 
 onPage('a model that loads shows how far it is', {}, async (page, mock) => {
   const ready = mock.models;
-  mock.models = [{...ready[0], status: 'loading', progress: 0.4}, {...ready[0], id: 'large', status: 'failed', error: 'large/config.json is missing'}];
+  mock.models = [
+    {...ready[0], status: 'loading', progress: 0.4},
+    {...ready[0], id: 'large', status: 'failed', error: 'large/config.json is missing'},
+  ];
   await page.goto(mock.url);
   await page.waitFor(() => document.querySelector('.model-picker option')?.text === 'ember · loading 40 %');
   assert.equal(await page.run(() => document.querySelector('.model-picker progress').value), 0.4);

@@ -5,7 +5,7 @@ import {tmpdir} from 'node:os';
 import {delimiter, join} from 'node:path';
 import {Page} from './page.mjs';
 
-const patience = 15000;  // milliseconds; a page that hangs does not answer
+const patience = 60000; // milliseconds; a page that hangs does not answer
 
 export function findChromium() {
   if (process.env.WICK_CHROMIUM) return process.env.WICK_CHROMIUM;
@@ -14,7 +14,9 @@ export function findChromium() {
       try {
         accessSync(join(folder, name), constants.X_OK);
         return join(folder, name);
-      } catch { /* not here */ }
+      } catch {
+        /* not here */
+      }
     }
   }
   return null;
@@ -29,13 +31,28 @@ export class Browser {
 
   constructor() {
     this.profile = mkdtempSync(join(tmpdir(), 'wick-web-'));
-    this.process = spawn(findChromium(), ['--headless=new', '--remote-debugging-pipe', '--no-sandbox', '--disable-gpu',
-      '--disable-dev-shm-usage', '--no-first-run', '--disable-extensions', '--disable-background-networking',
-      '--disable-component-update', '--hide-scrollbars', '--force-color-profile=srgb', `--user-data-dir=${this.profile}`,
-      'about:blank'], {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
+    this.process = spawn(
+      findChromium(),
+      [
+        '--headless=new',
+        '--remote-debugging-pipe',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-dev-shm-usage',
+        '--no-first-run',
+        '--disable-extensions',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--hide-scrollbars',
+        '--force-color-profile=srgb',
+        `--user-data-dir=${this.profile}`,
+        'about:blank',
+      ],
+      {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']},
+    );
     this.output = this.process.stdio[3];
-    this.waiting = new Map();   // message id -> {resolve, reject, method}
-    this.sessions = new Map();  // session id -> listener
+    this.waiting = new Map(); // message id -> {resolve, reject, method}
+    this.sessions = new Map(); // session id -> listener
     this.nextId = 1;
     this.read(this.process.stdio[4]);
     this.exited = new Promise((resolve) => this.process.once('exit', resolve));
@@ -74,7 +91,10 @@ export class Browser {
     this.output.write(`${JSON.stringify({id, method, params, sessionId})}\0`);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`${method}: no answer`)), patience);
-      const settle = (end) => (value) => { clearTimeout(timer); end(value); };
+      const settle = (end) => (value) => {
+        clearTimeout(timer);
+        end(value);
+      };
       this.waiting.set(id, {resolve: settle(resolve), reject: settle(reject), method});
     });
   }
@@ -84,8 +104,10 @@ export class Browser {
     const {browserContextId} = await this.send('Target.createBrowserContext');
     const {targetId} = await this.send('Target.createTarget', {url: 'about:blank', browserContextId});
     const {sessionId} = await this.send('Target.attachToTarget', {targetId, flatten: true});
-    const page = new Page((method, params) => this.send(method, params, sessionId),
-      () => this.send('Target.disposeBrowserContext', {browserContextId}));
+    const page = new Page(
+      (method, params) => this.send(method, params, sessionId),
+      () => this.send('Target.disposeBrowserContext', {browserContextId}),
+    );
     this.sessions.set(sessionId, (method, params) => page.hear(method, params));
     await page.prepare(options);
     return page;

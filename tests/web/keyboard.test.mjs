@@ -16,7 +16,7 @@ onPage('a conversation by keyboard alone', {}, async (page, mock) => {
   await page.type('forever');
   await page.press('Enter');
   await page.waitFor(() => document.querySelector('.answer.live')?.textContent.includes('word 3'));
-  await page.press('Enter');  // nothing is sent while an answer arrives
+  await page.press('Enter'); // nothing is sent while an answer arrives
   await page.press('Escape');
   await page.waitFor(() => !document.querySelector('.answer.live'));
   assert.match(await page.text('.answer:last-child .facts'), /^Stopped\./);
@@ -47,14 +47,20 @@ onPage('Tab passes everything, shows where it is, and is never caught', {}, asyn
       const style = getComputedStyle(element);
       const shows = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0;
       const box = element.getBoundingClientRect();
-      return {name: element.id || element.getAttribute('aria-label') || element.className || element.tagName,
-        shows: shows || element.closest('.composer:focus-within') !== null, visible: box.width > 0 && box.height > 0};
+      return {
+        name: element.id || element.getAttribute('aria-label') || element.className || element.tagName,
+        shows: shows || element.closest('.composer:focus-within') !== null,
+        visible: box.width > 0 && box.height > 0,
+      };
     });
     leaves = at === null || at.name === seen[0]?.name;
     if (!leaves) seen.push(at);
   }
   assert.ok(leaves, `went round: ${seen.map(({name}) => name).join(', ')}`);
-  assert.deepEqual(seen.filter(({shows, visible}) => !shows || !visible), []);
+  assert.deepEqual(
+    seen.filter(({shows, visible}) => !shows || !visible),
+    [],
+  );
   // Tab begins behind the field that has the focus, in the panel, and comes round to the header and the rest.
   const names = seen.map(({name}) => name).join('|');
   for (const wanted of ['p-temperature', 'p-priority']) assert.ok(names.includes(wanted), wanted);
@@ -63,18 +69,33 @@ onPage('Tab passes everything, shows where it is, and is never caught', {}, asyn
 onPage('the header comes first, then the conversation, then the field', {}, async (page) => {
   await page.say('plain');
   await page.answered();
-  await page.run(() => { document.activeElement.blur(); document.body.tabIndex = -1; document.body.focus(); });
+  await page.run(() => {
+    document.activeElement.blur();
+    document.body.tabIndex = -1;
+    document.body.focus();
+  });
   const order = [];
   for (let step = 0; step < 30; ++step) {
     await page.press('Tab');
-    order.push(await page.run(() => ['[role="tab"]', '.model-picker select', '.history *', '.thread', '.answer *', '#message', '.tool']
-      .find((selector) => document.activeElement.matches(selector)) ?? ''));
+    order.push(
+      await page.run(
+        () =>
+          ['[role="tab"]', '.model-picker select', '.history *', '.thread', '.answer *', '#message', '.tool'].find(
+            (selector) => document.activeElement.matches(selector),
+          ) ?? '',
+      ),
+    );
   }
   const groups = order.filter((group, at) => group && group !== order[at - 1]);
-  assert.deepEqual(groups.slice(0, 7).filter((group, at) => groups.indexOf(group) === at),
-    ['[role="tab"]', '.model-picker select', '.history *', '.thread', '.answer *', '#message', '.tool']
-      .filter((group) => groups.slice(0, 7).includes(group)));
-  assert.ok(order.indexOf('#message') > order.indexOf('.thread') && order.indexOf('.thread') > order.indexOf('[role="tab"]'));
+  assert.deepEqual(
+    groups.slice(0, 7).filter((group, at) => groups.indexOf(group) === at),
+    ['[role="tab"]', '.model-picker select', '.history *', '.thread', '.answer *', '#message', '.tool'].filter(
+      (group) => groups.slice(0, 7).includes(group),
+    ),
+  );
+  assert.ok(
+    order.indexOf('#message') > order.indexOf('.thread') && order.indexOf('.thread') > order.indexOf('[role="tab"]'),
+  );
 });
 
 onPage('tabs follow the arrow keys and the address', {}, async (page, mock) => {

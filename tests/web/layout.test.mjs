@@ -46,7 +46,10 @@ for (const dark of [false, true]) {
     const contrasts = await page.run(() => {
       const style = getComputedStyle(document.documentElement);
       const luminance = (name) => {
-        const [r, g, b] = style.getPropertyValue(name).match(/\w\w/g).map((pair) => parseInt(pair, 16) / 255)
+        const [r, g, b] = style
+          .getPropertyValue(name)
+          .match(/\w\w/g)
+          .map((pair) => parseInt(pair, 16) / 255)
           .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
       };
@@ -54,10 +57,16 @@ for (const dark of [false, true]) {
         const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
         return (high + 0.05) / (low + 0.05);
       };
-      const texts = ['ink', 'soft', 'flame', 'bad'].flatMap((text) => ['paper', 'surface', 'sunken'].map((ground) => [text, ground]));
+      const texts = ['ink', 'soft', 'flame', 'bad'].flatMap((text) =>
+        ['paper', 'surface', 'sunken'].map((ground) => [text, ground]),
+      );
       const codes = ['keyword', 'string', 'number', 'comment', 'name', 'type'].map((kind) => [`hl-${kind}`, 'surface']);
-      return Object.fromEntries([...texts, ...codes, ['on-flame', 'flame'], ['flame', 'wash']]
-        .map(([text, ground]) => [`${text} on ${ground}`, contrast(`--${text}`, `--${ground}`)]));
+      return Object.fromEntries(
+        [...texts, ...codes, ['on-flame', 'flame'], ['flame', 'wash']].map(([text, ground]) => [
+          `${text} on ${ground}`,
+          contrast(`--${text}`, `--${ground}`),
+        ]),
+      );
     });
     for (const [pair, value] of Object.entries(contrasts)) assert.ok(value >= 4.5, `${pair}: ${value.toFixed(2)}`);
   });
@@ -76,7 +85,7 @@ onPage('nothing moves for who asked for that', {reducedMotion: true}, async (pag
 onPage('a flame burns while an answer is written', {}, async (page) => {
   await page.say('forever');
   await page.waitFor(() => document.querySelector('.answer.live .mark .flame'));
-  assert.ok(await page.run(() => document.getAnimations().length) > 0);
+  assert.ok((await page.run(() => document.getAnimations().length)) > 0);
   await page.press('Escape');
   await page.answered();
   assert.equal(await page.count('.mark .flame'), 0);

@@ -16,11 +16,14 @@ export function tokenize(text) {
 function logprobsOf(token, next) {
   const p = next() < 0.7 ? 0.85 + 0.149 * next() : 0.08 + 0.6 * next();
   let rest = 1 - p;
-  const others = [' the', ' a', ' so', ',', ' light', ' small'].filter((other) => other !== token).slice(0, 4).map((other) => {
-    const share = rest * (0.4 + 0.3 * next());
-    rest -= share;
-    return entry(other, share);
-  });
+  const others = [' the', ' a', ' so', ',', ' light', ' small']
+    .filter((other) => other !== token)
+    .slice(0, 4)
+    .map((other) => {
+      const share = rest * (0.4 + 0.3 * next());
+      rest -= share;
+      return entry(other, share);
+    });
   const top = [entry(token, p), ...others].sort((one, other) => other.logprob - one.logprob);
   return {...entry(token, p), top_logprobs: top};
 }
@@ -59,7 +62,8 @@ std::optional<BlockTable> try_allocate(const Sequence& sequence) {
 
 In short: \`pages\` for keys, and see [the paper](https://arxiv.org/abs/2309.06180).`;
 
-const thoughts = 'The person asks for an explanation. I should begin with the idea, then say why it pays, show a little code and end with one sentence to keep.';
+const thoughts =
+  'The person asks for an explanation. I should begin with the idea, then say why it pays, show a little code and end with one sentence to keep.';
 
 export const hostile = `<img src=x onerror="window.pwned=1"><script>window.pwned=2</script>
 
@@ -91,17 +95,40 @@ const haiku = 'A small flame leans in;\nwax forgets its careful shape.\nThe room
 export function answerFor(question, number) {
   const [word] = question.toLowerCase().split(/\W/, 1);
   switch (word) {
-    case 'refuse': return {status: 400, body: {message: 'temperature is 9 but must be between 0 and 5'}};
-    case 'proxy': return {status: 502, body: '<html><body><h1>Bad gateway</h1></body></html>'};
-    case 'break': return {parts: say('This will not'), error: 'the engine ran out of memory'};
-    case 'hostile': return {parts: say(hostile, {reasoning: hostile})};
-    case 'forever': return {parts: forever()};
-    case 'plain': return {parts: say('Just text.', {logprobs: false})};
-    case 'cut': return {parts: say('This answer ends too'), finish: 'length'};
-    case 'number': return {parts: say(`Answer number ${number}.`, {seed: number})};
-    case 'tool': return {finish: 'tool_calls', parts: ['{"city":', '"Ghent"}'].map((text, at) => ({delta: {tool_calls: [
-      {index: 0, ...(at ? {} : {id: 'call_1', type: 'function'}), function: {...(at ? {} : {name: 'weather'}), arguments: text}}]}}))};
-    case 'write': return {parts: say(haiku, {seed: 7})};
-    default: return {parts: say(tour, {reasoning: thoughts, seed: 3})};
+    case 'refuse':
+      return {status: 400, body: {message: 'temperature is 9 but must be between 0 and 5'}};
+    case 'proxy':
+      return {status: 502, body: '<html><body><h1>Bad gateway</h1></body></html>'};
+    case 'break':
+      return {parts: say('This will not'), error: 'the engine ran out of memory'};
+    case 'hostile':
+      return {parts: say(hostile, {reasoning: hostile})};
+    case 'forever':
+      return {parts: forever()};
+    case 'plain':
+      return {parts: say('Just text.', {logprobs: false})};
+    case 'cut':
+      return {parts: say('This answer ends too'), finish: 'length'};
+    case 'number':
+      return {parts: say(`Answer number ${number}.`, {seed: number})};
+    case 'tool':
+      return {
+        finish: 'tool_calls',
+        parts: ['{"city":', '"Ghent"}'].map((text, at) => ({
+          delta: {
+            tool_calls: [
+              {
+                index: 0,
+                ...(at ? {} : {id: 'call_1', type: 'function'}),
+                function: {...(at ? {} : {name: 'weather'}), arguments: text},
+              },
+            ],
+          },
+        })),
+      };
+    case 'write':
+      return {parts: say(haiku, {seed: 7})};
+    default:
+      return {parts: say(tour, {reasoning: thoughts, seed: 3})};
   }
 }

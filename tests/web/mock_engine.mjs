@@ -12,15 +12,24 @@ export class MockEngine {
     this.sequences = [];
     this.nextRequest = 1;
     this.seed = 5;
-    this.fixed = null;  // a snapshot to send instead
-    this.counters = {prompt_tokens: 0, reused_tokens: 0, generated_tokens: 0, prefix_hits: 0, prefix_evictions: 0,
-      preemptions: 0, steps: 0};
-    this.common = this.take(10);  // a system message that many requests begin with
+    this.fixed = null; // a snapshot to send instead
+    this.counters = {
+      prompt_tokens: 0,
+      reused_tokens: 0,
+      generated_tokens: 0,
+      prefix_hits: 0,
+      prefix_evictions: 0,
+      preemptions: 0,
+      steps: 0,
+    };
+    this.common = this.take(10); // a system message that many requests begin with
     for (const block of this.common) this.cached[block] = 1;
     for (let step = 0; step < 120; ++step) this.step();
   }
 
-  random() { return (this.seed = (Math.imul(this.seed, 1664525) + 1013904223) >>> 0) / 2 ** 32; }
+  random() {
+    return (this.seed = (Math.imul(this.seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+  }
 
   next() {
     if (this.fixed) return this.fixed;
@@ -28,7 +37,9 @@ export class MockEngine {
     return this.snapshot();
   }
 
-  free(block) { return this.uses[block] === 0 && !this.cached[block]; }
+  free(block) {
+    return this.uses[block] === 0 && !this.cached[block];
+  }
 
   take(count) {
     const taken = [];
@@ -61,9 +72,18 @@ export class MockEngine {
   }
 
   arrive() {
-    this.sequences.push({request: this.nextRequest++, choice: 0, phase: 'waiting', generated: 0, age: 0, computed: 0, blocks: [],
-      priority: this.random() < 0.15 ? 'high' : 'normal', prompt: 80 + Math.floor(1100 * this.random() ** 2),
-      goal: 60 + Math.floor(300 * this.random())});
+    this.sequences.push({
+      request: this.nextRequest++,
+      choice: 0,
+      phase: 'waiting',
+      generated: 0,
+      age: 0,
+      computed: 0,
+      blocks: [],
+      priority: this.random() < 0.15 ? 'high' : 'normal',
+      prompt: 80 + Math.floor(1100 * this.random() ** 2),
+      goal: 60 + Math.floor(300 * this.random()),
+    });
   }
 
   admit(sequence) {
@@ -117,8 +137,19 @@ export class MockEngine {
       else runs.push([state, 1]);
     }
     const waiting = this.sequences.filter(({phase}) => phase === 'waiting').length;
-    return {model: 'ember', waiting, running: this.sequences.length - waiting, paused: 0, context: 2048, block_tokens: blockTokens,
-      blocks: {total: this.total, free: tally[0], cached: tally[1], runs}, pressure: (tally[2] + tally[3]) / this.total, budget: 256,
-      batch: this.batch, sequences: this.sequences.map(({goal, ...sequence}) => sequence), counters: {...this.counters}};
+    return {
+      model: 'ember',
+      waiting,
+      running: this.sequences.length - waiting,
+      paused: 0,
+      context: 2048,
+      block_tokens: blockTokens,
+      blocks: {total: this.total, free: tally[0], cached: tally[1], runs},
+      pressure: (tally[2] + tally[3]) / this.total,
+      budget: 256,
+      batch: this.batch,
+      sequences: this.sequences.map(({goal, ...sequence}) => sequence),
+      counters: {...this.counters},
+    };
   }
 }

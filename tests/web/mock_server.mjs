@@ -7,8 +7,12 @@ import {answerFor} from './mock_answers.mjs';
 import {MockEngine} from './mock_engine.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const types = {'.html': 'text/html; charset=utf-8', '.css': 'text/css; charset=utf-8', '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml'};
+const types = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
 
 // The constant of the server, so that the page is tested under the policy it will have.
 function readPolicy() {
@@ -24,7 +28,17 @@ export class MockServer {
   static async start({key = '', pace = 4, port = 0} = {}) {
     const mock = new MockServer();
     Object.assign(mock, {key, pace, policy: readPolicy(), engine: new MockEngine(), requests: [], open: 0});
-    mock.models = [{id: 'ember', object: 'model', created: 1763200000, owned_by: 'wick', status: 'ready', progress: 1, context: 2048}];
+    mock.models = [
+      {
+        id: 'ember',
+        object: 'model',
+        created: 1763200000,
+        owned_by: 'wick',
+        status: 'ready',
+        progress: 1,
+        context: 2048,
+      },
+    ];
     mock.server = createServer((request, response) => mock.route(request, response).catch(() => response.destroy()));
     await new Promise((resolve) => mock.server.listen(port, '127.0.0.1', resolve));
     mock.url = `http://127.0.0.1:${mock.server.address().port}`;
@@ -40,7 +54,9 @@ export class MockServer {
     const {pathname} = new URL(request.url, this.url);
     if (!pathname.startsWith('/v1/')) return this.sendFile(pathname, response);
     if (this.key && request.headers.authorization !== `Bearer ${this.key}`) {
-      const message = request.headers.authorization ? 'The API key is not known' : 'This server needs an API key in the Authorization header';
+      const message = request.headers.authorization
+        ? 'The API key is not known'
+        : 'This server needs an API key in the Authorization header';
       return this.sendError(response, 401, message);
     }
     if (pathname === '/v1/models') return this.sendJson(response, 200, {object: 'list', data: this.models});
@@ -77,7 +93,8 @@ export class MockServer {
     const question = body.messages[body.messages.length - 1].content;
     const answer = answerFor(question, this.requests.length);
     if (answer.status) {
-      if (typeof answer.body === 'string') response.writeHead(answer.status, {'Content-Type': 'text/html'}).end(answer.body);
+      if (typeof answer.body === 'string')
+        response.writeHead(answer.status, {'Content-Type': 'text/html'}).end(answer.body);
       else this.sendError(response, answer.status, answer.body.message);
       return;
     }
@@ -90,7 +107,8 @@ export class MockServer {
     response.writeHead(200, {'Content-Type': 'text/event-stream'});
     const send = (value) => response.write(`data: ${JSON.stringify(value)}\n\n`);
     const head = {id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1763200000, model};
-    const chunk = (delta, rest = {}) => send({...head, choices: [{index: 0, delta, finish_reason: null, logprobs: null, ...rest}]});
+    const chunk = (delta, rest = {}) =>
+      send({...head, choices: [{index: 0, delta, finish_reason: null, logprobs: null, ...rest}]});
     chunk({role: 'assistant', content: ''});
     let tokens = 0;
     for (const {delta, logprobs} of parts) {
@@ -106,8 +124,17 @@ export class MockServer {
     chunk({}, {finish_reason: finish});
     const prompt = messages.reduce((sum, {content}) => sum + Math.ceil((content ?? '').length / 3), 8);
     if (options?.include_usage) {
-      send({...head, choices: [], usage: {prompt_tokens: prompt, completion_tokens: tokens, total_tokens: prompt + tokens,
-        prompt_tokens_details: {cached_tokens: messages.length > 2 ? 16 * Math.floor(prompt / 20) : 0}, ...usage}});
+      send({
+        ...head,
+        choices: [],
+        usage: {
+          prompt_tokens: prompt,
+          completion_tokens: tokens,
+          total_tokens: prompt + tokens,
+          prompt_tokens_details: {cached_tokens: messages.length > 2 ? 16 * Math.floor(prompt / 20) : 0},
+          ...usage,
+        },
+      });
     }
     response.end('data: [DONE]\n\n');
   }

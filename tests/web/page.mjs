@@ -2,7 +2,7 @@
 import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 
-const patience = 10000;  // milliseconds until something that should happen is missing
+const patience = 20000; // milliseconds until something that should happen is missing
 const keys = {
   Enter: {code: 'Enter', windowsVirtualKeyCode: 13, text: '\r'},
   Tab: {code: 'Tab', windowsVirtualKeyCode: 9},
@@ -17,17 +17,22 @@ export class Page {
   constructor(send, close) {
     this.send = send;
     this.close = close;
-    this.problems = [];  // exceptions, errors on the console, violations of the policy
-    this.requests = [];  // addresses
+    this.problems = []; // exceptions, errors on the console, violations of the policy
+    this.requests = []; // addresses
   }
 
   async prepare({width = 1280, height = 860, dark = false, reducedMotion = false, scale = 1, touch = false}) {
-    await Promise.all(['Page.enable', 'Runtime.enable', 'Log.enable', 'Network.enable'].map((method) => this.send(method)));
+    await Promise.all(
+      ['Page.enable', 'Runtime.enable', 'Log.enable', 'Network.enable'].map((method) => this.send(method)),
+    );
     await this.send('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: scale, mobile: touch});
     if (touch) await this.send('Emulation.setTouchEmulationEnabled', {enabled: true});
-    await this.send('Emulation.setEmulatedMedia', {features: [
-      {name: 'prefers-color-scheme', value: dark ? 'dark' : 'light'},
-      {name: 'prefers-reduced-motion', value: reducedMotion ? 'reduce' : 'no-preference'}]});
+    await this.send('Emulation.setEmulatedMedia', {
+      features: [
+        {name: 'prefers-color-scheme', value: dark ? 'dark' : 'light'},
+        {name: 'prefers-reduced-motion', value: reducedMotion ? 'reduce' : 'no-preference'},
+      ],
+    });
   }
 
   hear(method, params) {
@@ -52,7 +57,9 @@ export class Page {
   }
 
   async load(url) {
-    const loaded = new Promise((resolve) => { this.loaded = resolve; });
+    const loaded = new Promise((resolve) => {
+      this.loaded = resolve;
+    });
     const {errorText} = await this.send('Page.navigate', {url});
     if (errorText) throw new Error(`${url}: ${errorText}`);
     await loaded;
@@ -61,8 +68,12 @@ export class Page {
   // Runs a function in the page, with JSON arguments and result.
   async run(fn, ...values) {
     const expression = `(${fn})(...${JSON.stringify(values)})`;
-    const {result, exceptionDetails} = await this.send('Runtime.evaluate',
-      {expression, awaitPromise: true, returnByValue: true, userGesture: true});
+    const {result, exceptionDetails} = await this.send('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+      userGesture: true,
+    });
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   }

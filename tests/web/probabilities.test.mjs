@@ -16,8 +16,12 @@ onPage('tokens are tinted and show their alternatives on hover', {}, async (page
   await page.click(toggle);
   assert.deepEqual(await page.texts('.token'), tokenize(text));
   // The less likely, the stronger.
-  const surprises = await page.run(() => [...document.querySelectorAll('.token')].map((token) => ({
-    surprise: Number(token.style.getPropertyValue('--surprise')), unlikely: token.classList.contains('unlikely')})));
+  const surprises = await page.run(() =>
+    [...document.querySelectorAll('.token')].map((token) => ({
+      surprise: Number(token.style.getPropertyValue('--surprise')),
+      unlikely: token.classList.contains('unlikely'),
+    })),
+  );
   assert.ok(surprises.some(({unlikely}) => unlikely) && surprises.some(({unlikely}) => !unlikely));
   for (const {surprise, unlikely} of surprises) assert.equal(unlikely, surprise > 0.5);
   await page.pointAt('.token:nth-child(2)');
@@ -25,7 +29,10 @@ onPage('tokens are tinted and show their alternatives on hover', {}, async (page
   assert.equal(await page.count('.token-popover li'), 5);
   assert.equal(await page.text('.token-popover .chosen .text'), '␣small');
   const listed = (await page.texts('.token-popover .p')).map(parseFloat);
-  assert.deepEqual(listed, [...listed].sort((one, other) => other - one));
+  assert.deepEqual(
+    listed,
+    [...listed].sort((one, other) => other - one),
+  );
   assert.ok(listed.reduce((sum, share) => sum + share) <= 100.3);
   await page.screenshot('chat-probabilities');
   await page.click(toggle);

@@ -17,7 +17,7 @@ export function suite(mockOptions = {}) {
 
   // Opens the page, runs the body, and holds the page to having caused no error and asked no other server.
   return function onPage(name, options, body) {
-    test(name, {timeout: 40000}, async () => {
+    test(name, {timeout: 90000}, async () => {
       const {browser, mock} = shared;
       mock.engine.fixed = null;
       const page = await browser.newPage(options);
@@ -26,7 +26,9 @@ export function suite(mockOptions = {}) {
         await page.goto(`${address}/${options.hash ?? ''}`);
         await body(page, mock);
         assert.deepEqual(page.problems, []);
-        const elsewhere = page.requests.filter((request) => !/^(data|blob|about):/.test(request) && !request.startsWith(address));
+        const elsewhere = page.requests.filter(
+          (request) => !/^(data|blob|about):/.test(request) && !request.startsWith(address),
+        );
         assert.deepEqual(elsewhere, []);
       } catch (error) {
         await page.screenshot(`failed-${name.replace(/\W+/g, '-')}`).catch(() => {});
@@ -49,7 +51,8 @@ export function beyondTheEdge(page) {
       if (box.width === 0 || (box.right <= innerWidth + 0.5 && box.left >= -0.5)) continue;
       let above = element.parentElement;
       while (above !== document.body && !scrolls(above)) above = above.parentElement;
-      if (above === document.body || above.matches('.thread, .view')) found.push(`${element.tagName}.${element.className}`);
+      if (above === document.body || above.matches('.thread, .view'))
+        found.push(`${element.tagName}.${element.className}`);
     }
     return found;
   });

@@ -19,16 +19,32 @@ export class AnswerView {
     this.body = el('div', {class: 'body'});
     this.thought = el('div', {class: 'body'});
     this.thinking = el('summary');
-    this.reasoning = el('details', {class: 'reasoning', hidden: true, ontoggle: () => this.unfold()}, this.thinking, this.thought);
+    this.reasoning = el(
+      'details',
+      {class: 'reasoning', hidden: true, ontoggle: () => this.unfold()},
+      this.thinking,
+      this.thought,
+    );
     this.calls = el('div', {class: 'calls'});
     this.error = el('p', {class: 'error', role: 'alert', hidden: true});
     this.facts = el('p', {class: 'facts'});
     this.mark = el('span', {class: 'mark', 'aria-hidden': 'true'});
-    this.actions = el('div', {class: 'actions'},
+    this.actions = el(
+      'div',
+      {class: 'actions'},
       copyButton(() => this.message.content, 'Copy the answer'),
-      iconButton('again', 'Answer again', () => onAgain()));
-    this.element = el('article', {class: 'answer', 'aria-label': 'Answer'},
-      this.mark, this.reasoning, this.body, this.calls, this.error, el('footer', {}, this.facts, this.actions));
+      iconButton('again', 'Answer again', () => onAgain()),
+    );
+    this.element = el(
+      'article',
+      {class: 'answer', 'aria-label': 'Answer'},
+      this.mark,
+      this.reasoning,
+      this.body,
+      this.calls,
+      this.error,
+      el('footer', {}, this.facts, this.actions),
+    );
     this.show();
   }
 
@@ -51,9 +67,16 @@ export class AnswerView {
     if (this.probabilities && (tokens?.length || this.isLive)) {
       const view = new TokenView(area);
       view.add(tokens ?? []);
-      return {add: (_, more) => { view.add(more); this.onGrow(); }, end() {}};
+      return {
+        add: (_, more) => {
+          view.add(more);
+          this.onGrow();
+        },
+        end() {},
+      };
     }
-    if (this.probabilities && text) container.append(el('p', {class: 'note'}, 'The probabilities of this answer were not kept.'));
+    if (this.probabilities && text)
+      container.append(el('p', {class: 'note'}, 'The probabilities of this answer were not kept.'));
     const stream = new MarkdownStream(area, this.onGrow);
     if (text) stream.write(text);
     if (!this.isLive) stream.end();
@@ -77,7 +100,7 @@ export class AnswerView {
 
   add({text, reasoning, calls, tokens}) {
     if (reasoning) {
-      const writer = this.thoughtWriter;  // a new one begins with all the message has
+      const writer = this.thoughtWriter; // a new one begins with all the message has
       this.showReasoning();
       writer?.add(reasoning, text ? [] : tokens);
     }
@@ -120,8 +143,11 @@ export class AnswerView {
   }
 
   showCalls() {
-    this.calls.replaceChildren(...(this.message.calls ?? []).map(({name, arguments: text}) =>
-      el('div', {class: 'call'}, el('p', {}, 'Calls ', el('code', {}, name)), el('pre', {tabindex: '0'}, text))));
+    this.calls.replaceChildren(
+      ...(this.message.calls ?? []).map(({name, arguments: text}) =>
+        el('div', {class: 'call'}, el('p', {}, 'Calls ', el('code', {}, name)), el('pre', {tabindex: '0'}, text)),
+      ),
+    );
   }
 
   showEnd() {
@@ -133,7 +159,8 @@ export class AnswerView {
     if (stats.tokens) facts.push(`${count(stats.tokens)} ${stats.tokens === 1 ? 'token' : 'tokens'}`);
     if (stats.tokensPerSecond) facts.push(`${rate(stats.tokensPerSecond)} tokens/s`);
     if (stats.firstTokenSeconds !== undefined) facts.push(`first token ${duration(stats.firstTokenSeconds)}`);
-    if (stats.cachedTokens) facts.push(`${count(stats.cachedTokens)} of ${count(stats.promptTokens)} prompt tokens from cache`);
+    if (stats.cachedTokens)
+      facts.push(`${count(stats.cachedTokens)} of ${count(stats.promptTokens)} prompt tokens from cache`);
     this.facts.replaceChildren(...facts.map((fact) => el('span', {}, fact)));
   }
 }

@@ -33,7 +33,12 @@ async function request(path, {body, signal}) {
     if (body) headers['Content-Type'] = 'application/json';
     let response;
     try {
-      response = await fetch(path, {method: body ? 'POST' : 'GET', headers, body: body && JSON.stringify(body), signal});
+      response = await fetch(path, {
+        method: body ? 'POST' : 'GET',
+        headers,
+        body: body && JSON.stringify(body),
+        signal,
+      });
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new ApiError('The server cannot be reached');
@@ -60,8 +65,9 @@ async function* jsonEvents(path, options) {
     }
   } catch (error) {
     if (error instanceof ApiError || options.signal?.aborted) throw error;
-    throw new ApiError(error instanceof SyntaxError ? 'The server sent an event that is not JSON'
-      : 'The connection to the server broke');
+    throw new ApiError(
+      error instanceof SyntaxError ? 'The server sent an event that is not JSON' : 'The connection to the server broke',
+    );
   }
 }
 

@@ -4,21 +4,23 @@ import {reducedMotion} from './dom.js';
 import {Animation, Canvas} from './canvas.js';
 import {css, ownerColor, stateColors} from './palette.js';
 
-const maxCells = 12000;  // beyond, a cell stands for several blocks
+const maxCells = 12000; // beyond, a cell stands for several blocks
 const maxSide = 20;
 const settled = 0.4;
-const sizes = [0.26, 0.6, 1, 1];  // by state: free, cached, used, shared
+const sizes = [0.26, 0.6, 1, 1]; // by state: free, cached, used, shared
 const names = ['free', 'cached', 'used', 'shared'];
 
 export class BlockGrid {
   constructor() {
-    this.canvas = new Canvas({class: 'block-grid', role: 'img', 'aria-label': 'Blocks of the key-value cache'}, () => this.layout());
+    this.canvas = new Canvas({class: 'block-grid', role: 'img', 'aria-label': 'Blocks of the key-value cache'}, () =>
+      this.layout(),
+    );
     this.element = this.canvas.element;
     this.animation = new Animation((seconds) => this.step(seconds));
-    this.count = 0;       // cells
-    this.perCell = 1;     // blocks
+    this.count = 0; // cells
+    this.perCell = 1; // blocks
     this.states = new Uint8Array(0);
-    this.owners = new Map();  // block -> requests
+    this.owners = new Map(); // block -> requests
     this.highlighted = null;
     this.element.addEventListener('pointermove', (event) => this.explain(event));
   }
@@ -27,7 +29,7 @@ export class BlockGrid {
   show({blocks, sequences}) {
     if (blocks.total !== this.states.length) this.resize(blocks.total);
     let at = 0;
-    for (const [state, count] of blocks.runs) this.states.fill(state, at, at += count);
+    for (const [state, count] of blocks.runs) this.states.fill(state, at, (at += count));
     this.owners.clear();
     for (const {request, blocks: held} of sequences) {
       for (const block of held ?? []) {
@@ -49,7 +51,7 @@ export class BlockGrid {
     this.states = new Uint8Array(total);
     this.perCell = Math.max(1, Math.ceil(total / maxCells));
     this.count = Math.ceil(total / this.perCell);
-    this.now = new Float32Array(4 * this.count);   // r, g, b, size; as drawn
+    this.now = new Float32Array(4 * this.count); // r, g, b, size; as drawn
     this.goal = new Float32Array(4 * this.count);
     this.previous = new Uint8Array(this.count).fill(255);
     this.layout();
@@ -93,7 +95,7 @@ export class BlockGrid {
       const isDimmed = this.highlighted !== null && !requests?.includes(this.highlighted);
       this.goal.set(isDimmed ? color.map((value, part) => 0.25 * value + 0.75 * colors.free[part]) : color, 4 * cell);
       this.goal[4 * cell + 3] = sizes[state];
-      if (state >= 2 && this.previous[cell] < 2) this.now.set(colors.spark, 4 * cell);  // lit anew
+      if (state >= 2 && this.previous[cell] < 2) this.now.set(colors.spark, 4 * cell); // lit anew
       this.previous[cell] = state;
     }
     const jumps = atOnce || reducedMotion.matches;
@@ -146,7 +148,8 @@ export class BlockGrid {
     } else {
       context.fillRect(x + inset, y + inset, size, size);
     }
-    if (this.previous[cell] === 3 && side >= 8) {  // shared: not by colour alone
+    if (this.previous[cell] === 3 && side >= 8) {
+      // shared: not by colour alone
       context.clearRect(x + side / 2 - 1.5, y + side / 2 - 1.5, 3, 3);
     }
   }

@@ -8,10 +8,15 @@ const quote = /^ {0,3}> ?/;
 const item = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
 const tableRule = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 
-const startsTable = (lines, at) => lines[at].includes('|') && at + 1 < lines.length && lines[at + 1].includes('|')
-  && tableRule.test(lines[at + 1]);
-const startsBlock = (lines, at) => fence.test(lines[at]) || heading.test(lines[at]) || rule.test(lines[at])
-  || quote.test(lines[at]) || item.test(lines[at]) || startsTable(lines, at);
+const startsTable = (lines, at) =>
+  lines[at].includes('|') && at + 1 < lines.length && lines[at + 1].includes('|') && tableRule.test(lines[at + 1]);
+const startsBlock = (lines, at) =>
+  fence.test(lines[at]) ||
+  heading.test(lines[at]) ||
+  rule.test(lines[at]) ||
+  quote.test(lines[at]) ||
+  item.test(lines[at]) ||
+  startsTable(lines, at);
 
 export function parseBlocks(lines, depth = 0) {
   const blocks = [];
@@ -33,14 +38,27 @@ function parseBlock(lines, at, depth) {
   const line = lines[at];
   if (fence.test(line)) return codeBlock(lines, at);
   const title = heading.exec(line);
-  if (title) return {kind: 'heading', level: title[1].length, text: (title[2] ?? '').replace(/[ \t]+#+[ \t]*$/, ''), end: at + 1};
+  if (title)
+    return {
+      kind: 'heading',
+      level: title[1].length,
+      text: (title[2] ?? '').replace(/[ \t]+#+[ \t]*$/, ''),
+      end: at + 1,
+    };
   if (rule.test(line)) return {kind: 'rule', end: at + 1};
   if (depth < maxDepth && quote.test(line)) return quoteBlock(lines, at);
   if (depth < maxDepth && item.test(line)) return listBlock(lines, at);
   if (startsTable(lines, at)) return tableBlock(lines, at);
   let end = at + 1;
   while (end < lines.length && !blank.test(lines[end]) && (depth >= maxDepth || !startsBlock(lines, end))) ++end;
-  return {kind: 'paragraph', text: lines.slice(at, end).map((text) => text.trim()).join('\n'), end};
+  return {
+    kind: 'paragraph',
+    text: lines
+      .slice(at, end)
+      .map((text) => text.trim())
+      .join('\n'),
+    end,
+  };
 }
 
 // What opens a code block; null when the line does not.
@@ -121,7 +139,7 @@ function cells(line) {
   for (let at = 0; at < text.length; ++at) {
     if (text[at] === '`') inCode = !inCode;
     if (text[at] === '\\' && text[at + 1] === '|') cell += text[++at];
-    else if (text[at] === '|' && !inCode) row.push(cell.trim()), cell = '';
+    else if (text[at] === '|' && !inCode) (row.push(cell.trim()), (cell = ''));
     else cell += text[at];
   }
   if (cell.trim()) row.push(cell.trim());
@@ -130,9 +148,14 @@ function cells(line) {
 
 function tableBlock(lines, at) {
   const header = cells(lines[at]);
-  const align = cells(lines[at + 1]).map((rule) => (rule.endsWith(':') ? (rule.startsWith(':') ? 'center' : 'right') : 'left'));
+  const align = cells(lines[at + 1]).map((rule) =>
+    rule.endsWith(':') ? (rule.startsWith(':') ? 'center' : 'right') : 'left',
+  );
   let end = at + 2;
   while (end < lines.length && lines[end].includes('|') && !blank.test(lines[end])) ++end;
-  const rows = lines.slice(at + 2, end).map(cells).map((row) => header.map((_, column) => row[column] ?? ''));
+  const rows = lines
+    .slice(at + 2, end)
+    .map(cells)
+    .map((row) => header.map((_, column) => row[column] ?? ''));
   return {kind: 'table', header, align, rows, end};
 }

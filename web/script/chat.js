@@ -9,7 +9,15 @@ import {ConversationsPanel} from './conversations.js';
 import {Drawer} from './drawer.js';
 import {chatRequest, receiveAnswer} from './run.js';
 import {exportConversation} from './export.js';
-import {settings, saveSettings, listConversations, loadConversation, newConversation, saveConversation, titleOf} from './store.js';
+import {
+  settings,
+  saveSettings,
+  listConversations,
+  loadConversation,
+  newConversation,
+  saveConversation,
+  titleOf,
+} from './store.js';
 
 const suggestions = ['Who are you?', 'Explain paged attention to a patient child.', 'Write a haiku about a candle.'];
 
@@ -18,18 +26,30 @@ export class ChatView {
     this.id = 'chat';
     this.title = 'Chat';
     this.picker = picker;
-    this.running = null;  // {abort, view}
-    this.views = [];      // of the messages, in order
+    this.running = null; // {abort, view}
+    this.views = []; // of the messages, in order
     this.thread = new Thread();
-    this.composer = new Composer({send: (text) => this.ask(text), stop: () => this.stop(), recall: () => this.recall()});
+    this.composer = new Composer({
+      send: (text) => this.ask(text),
+      stop: () => this.stop(),
+      recall: () => this.recall(),
+    });
     this.notice = el('p', {class: 'notice', role: 'status', hidden: true});
     this.parameters = new ParametersPanel(() => this.parametersDrawer.close());
-    this.history = new ConversationsPanel({open: (id) => this.open(id), create: () => this.create(),
-      save: () => exportConversation(this.conversation), close: () => this.historyDrawer.close()});
+    this.history = new ConversationsPanel({
+      open: (id) => this.open(id),
+      create: () => this.create(),
+      save: () => exportConversation(this.conversation),
+      close: () => this.historyDrawer.close(),
+    });
     this.addTools();
-    this.element = el('div', {class: 'chat'}, this.history.element,
+    this.element = el(
+      'div',
+      {class: 'chat'},
+      this.history.element,
       el('div', {class: 'talk'}, this.thread.element, el('div', {class: 'foot'}, this.notice, this.composer.element)),
-      this.parameters.element);
+      this.parameters.element,
+    );
     document.addEventListener('keydown', (event) => this.press(event));
     addEventListener('pagehide', () => this.saveUnfinished());
     picker.addEventListener('change', () => this.showNotice(picker.trouble));
@@ -37,8 +57,13 @@ export class ChatView {
   }
 
   addTools() {
-    const tool = (name, text, label) => el('button', {type: 'button', class: 'tool', title: label, 'aria-label': label},
-      icon(name), el('span', {}, text));
+    const tool = (name, text, label) =>
+      el(
+        'button',
+        {type: 'button', class: 'tool', title: label, 'aria-label': label},
+        icon(name),
+        el('span', {}, text),
+      );
     const list = tool('list', 'Conversations', 'Conversations');
     const tune = tool('tune', 'Parameters', 'Parameters');
     this.tint = tool('tint', 'Probabilities', 'Token probabilities');
@@ -49,7 +74,9 @@ export class ChatView {
     this.composer.tools.append(list, tune, this.tint);
   }
 
-  show() { this.composer.text.focus({preventScroll: true}); }
+  show() {
+    this.composer.text.focus({preventScroll: true});
+  }
   hide() {}
 
   press(event) {
@@ -95,17 +122,29 @@ export class ChatView {
   }
 
   welcome() {
-    return el('div', {class: 'welcome'}, flame(),
+    return el(
+      'div',
+      {class: 'welcome'},
+      flame(),
       el('h1', {}, 'Light a thought.'),
       el('p', {}, 'Answers come from the machine that serves this page, and stay there.'),
-      el('ul', {}, suggestions.map((text) =>
-        el('li', {}, el('button', {type: 'button', class: 'suggestion', onclick: () => this.ask(text)}, text)))));
+      el(
+        'ul',
+        {},
+        suggestions.map((text) =>
+          el('li', {}, el('button', {type: 'button', class: 'suggestion', onclick: () => this.ask(text)}, text)),
+        ),
+      ),
+    );
   }
 
   viewOf(message, index) {
     if (message.role === 'user') return new QuestionView(message, (text) => this.askAgain(index, text));
-    return new AnswerView(message, {probabilities: settings.probabilities, onAgain: () => this.answerAgain(index),
-      onGrow: () => this.thread.grow()});
+    return new AnswerView(message, {
+      probabilities: settings.probabilities,
+      onAgain: () => this.answerAgain(index),
+      onGrow: () => this.thread.grow(),
+    });
   }
 
   add(message) {
@@ -146,8 +185,15 @@ export class ChatView {
   async answer() {
     const {conversation} = this;
     const body = chatRequest(settings.model, conversation.messages);
-    const message = {role: 'assistant', model: settings.model, content: '', reasoning: '', calls: [], tokens: [],
-      reasoningTokens: []};
+    const message = {
+      role: 'assistant',
+      model: settings.model,
+      content: '',
+      reasoning: '',
+      calls: [],
+      tokens: [],
+      reasoningTokens: [],
+    };
     const view = this.add(message);
     const running = {abort: new AbortController(), view};
     this.setRunning(running);
@@ -163,7 +209,9 @@ export class ChatView {
     view.end();
     if (this.running === running) this.setRunning(null);
     if (this.conversation === conversation) this.save();
-    announce(message.error ? '' : `${message.finish === 'stopped' ? 'Stopped' : 'Answered'}: ${message.content.slice(0, 300)}`);
+    announce(
+      message.error ? '' : `${message.finish === 'stopped' ? 'Stopped' : 'Answered'}: ${message.content.slice(0, 300)}`,
+    );
   }
 
   stop() {
@@ -190,7 +238,8 @@ export class ChatView {
   }
 
   save() {
-    if (!saveConversation(this.conversation)) this.showNotice('This browser’s storage is full: delete or export a conversation.');
+    if (!saveConversation(this.conversation))
+      this.showNotice('This browser’s storage is full: delete or export a conversation.');
     this.history.show(this.conversation.id);
   }
 }

@@ -7,11 +7,19 @@ export class CodeView {
     this.lines = [];
     this.partial = '';
     this.highlighter = new Highlighter(language);
-    this.growing = document.createTextNode('');  // the line that is not complete
+    this.growing = document.createTextNode(''); // the line that is not complete
     this.code = el('code', {}, this.growing);
-    this.element = el('figure', {class: 'code'},
-      el('figcaption', {}, el('span', {}, language || 'text'), copyButton(() => this.text, 'Copy the code')),
-      el('pre', {tabindex: '0'}, this.code));
+    this.element = el(
+      'figure',
+      {class: 'code'},
+      el(
+        'figcaption',
+        {},
+        el('span', {}, language || 'text'),
+        copyButton(() => this.text, 'Copy the code'),
+      ),
+      el('pre', {tabindex: '0'}, this.code),
+    );
   }
 
   get text() {

@@ -6,14 +6,29 @@ export class Composer {
     this.send = send;
     this.stop = stop;
     this.recall = recall;
-    this.text = el('textarea', {id: 'message', rows: '1', placeholder: 'Ask something', 'aria-label': 'Message',
-      enterkeyhint: 'send', oninput: () => this.changed(), onkeydown: (event) => this.press(event)});
+    this.text = el('textarea', {
+      id: 'message',
+      rows: '1',
+      placeholder: 'Ask something',
+      'aria-label': 'Message',
+      enterkeyhint: 'send',
+      oninput: () => this.changed(),
+      onkeydown: (event) => this.press(event),
+    });
     this.button = el('button', {class: 'send', title: 'Send', 'aria-label': 'Send', disabled: true}, icon('send'));
     this.tools = el('div', {class: 'tools'});
-    this.element = el('form', {class: 'composer', onsubmit: (event) => {
-      event.preventDefault();
-      this.submit();
-    }}, this.text, el('div', {class: 'bar'}, this.tools, this.button));
+    this.element = el(
+      'form',
+      {
+        class: 'composer',
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.submit();
+        },
+      },
+      this.text,
+      el('div', {class: 'bar'}, this.tools, this.button),
+    );
     this.setRunning(false);
   }
 

@@ -8,21 +8,44 @@ export class ConversationsPanel {
     this.open = open;
     this.create = create;
     this.list = el('ul', {class: 'conversations'});
-    this.element = el('nav', {class: 'panel history', id: 'history', 'aria-labelledby': 'history-title'},
-      el('div', {class: 'panel-head'}, el('h2', {id: 'history-title'}, 'Conversations'),
+    this.element = el(
+      'nav',
+      {class: 'panel history', id: 'history', 'aria-labelledby': 'history-title'},
+      el(
+        'div',
+        {class: 'panel-head'},
+        el('h2', {id: 'history-title'}, 'Conversations'),
         iconButton('export', 'Export this conversation as JSON', save),
-        iconButton('close', 'Close the list', close, {class: 'icon-button only-narrow'})),
+        iconButton('close', 'Close the list', close, {class: 'icon-button only-narrow'}),
+      ),
       el('button', {type: 'button', class: 'new', onclick: create}, icon('plus'), 'New conversation'),
       this.list,
-      el('p', {class: 'hint'}, 'Kept in this browser only.'));
+      el('p', {class: 'hint'}, 'Kept in this browser only.'),
+    );
   }
 
   show(currentId) {
     this.currentId = currentId;
-    this.list.replaceChildren(...listConversations().map(({id, title}) => el('li', {},
-      el('button', {type: 'button', class: 'entry', 'aria-current': id === currentId ? 'true' : null, title,
-        onclick: () => this.open(id)}, title || 'Untitled'),
-      iconButton('trash', `Delete “${title}”`, () => this.remove(id)))));
+    this.list.replaceChildren(
+      ...listConversations().map(({id, title}) =>
+        el(
+          'li',
+          {},
+          el(
+            'button',
+            {
+              type: 'button',
+              class: 'entry',
+              'aria-current': id === currentId ? 'true' : null,
+              title,
+              onclick: () => this.open(id),
+            },
+            title || 'Untitled',
+          ),
+          iconButton('trash', `Delete “${title}”`, () => this.remove(id)),
+        ),
+      ),
+    );
   }
 
   remove(id) {

@@ -2,7 +2,7 @@
 
 const svgSpace = 'http://www.w3.org/2000/svg';
 
-// el('button', {class: 'quiet', onclick: send, 'aria-label': 'Send'}, 'Send') — children are nodes or strings; null is skipped.
+// el('button', {class: 'quiet', onclick: send}, 'Send'). Children are nodes, strings or lists of them; null is skipped.
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) setAttribute(element, key, value);
@@ -53,8 +53,11 @@ export function icon(name) {
 
 // A button that shows an icon and says its name to screen readers and in a tooltip.
 export function iconButton(name, label, onclick, attributes = {}) {
-  return el('button', {type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick, ...attributes},
-    icon(name));
+  return el(
+    'button',
+    {type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick, ...attributes},
+    icon(name),
+  );
 }
 
 export function flame() {

@@ -8,7 +8,9 @@ export class Drawer {
     this.setOpen(false);
   }
 
-  get isOpen() { return this.button.getAttribute('aria-expanded') === 'true'; }
+  get isOpen() {
+    return this.button.getAttribute('aria-expanded') === 'true';
+  }
 
   setOpen(isOpen) {
     this.button.setAttribute('aria-expanded', String(isOpen));

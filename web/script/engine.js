@@ -9,9 +9,13 @@ import {settings} from './store.js';
 import {count, duration, percent, rate} from './format.js';
 
 const facts = [
-  ['running', 'running'], ['waiting', 'waiting'], ['paused', 'paused'],
-  ['writing', 'tokens/s written'], ['reading', 'prompt tokens/s'],
-  ['hits', 'prompts from cache'], ['pressure', 'blocks in use'],
+  ['running', 'running'],
+  ['waiting', 'waiting'],
+  ['paused', 'paused'],
+  ['writing', 'tokens/s written'],
+  ['reading', 'prompt tokens/s'],
+  ['hits', 'cache hits'],
+  ['pressure', 'blocks in use'],
 ];
 
 export class EngineView {
@@ -33,20 +37,50 @@ export class EngineView {
 
   build() {
     const key = (name, text) => el('span', {class: `key ${name}`}, text);
-    return el('div', {class: 'engine'}, el('h1', {class: 'unseen'}, 'Engine'), this.notice,
-      el('dl', {class: 'facts-row'}, facts.map(([name, text]) => el('div', {}, el('dt', {}, text), this.values[name]))),
-      el('section', {class: 'card'},
+    return el(
+      'div',
+      {class: 'engine'},
+      el('h1', {class: 'unseen'}, 'Engine'),
+      this.notice,
+      el(
+        'dl',
+        {class: 'facts-row'},
+        facts.map(([name, text]) => el('div', {}, el('dt', {}, text), this.values[name])),
+      ),
+      el(
+        'section',
+        {class: 'card'},
         el('div', {class: 'card-head'}, el('h2', {}, 'Key-value blocks'), this.blocks),
         this.grid.element,
-        el('p', {class: 'keys'}, key('used', 'one request, by hue'), key('shared', 'shared'), key('cached', 'cached'), key('free', 'free'))),
-      el('section', {class: 'card'},
-        el('div', {class: 'card-head'}, el('h2', {}, 'Sequences'), el('p', {class: 'hint'}, 'prompt + written tokens, age')),
-        this.bars.element),
-      el('section', {class: 'card'},
+        el(
+          'p',
+          {class: 'keys'},
+          key('used', 'one request, by hue'),
+          key('shared', 'shared'),
+          key('cached', 'cached'),
+          key('free', 'free'),
+        ),
+      ),
+      el(
+        'section',
+        {class: 'card'},
+        el(
+          'div',
+          {class: 'card-head'},
+          el('h2', {}, 'Sequences'),
+          el('p', {class: 'hint'}, 'prompt + written tokens, age'),
+        ),
+        this.bars.element,
+      ),
+      el(
+        'section',
+        {class: 'card'},
         el('div', {class: 'card-head'}, el('h2', {}, 'Passes'), this.batch),
         this.chart.element,
-        el('p', {class: 'keys'}, key('prefill', 'prompts'), key('decode', 'answers'))),
-      this.totals);
+        el('p', {class: 'keys'}, key('prefill', 'prompts'), key('decode', 'answers')),
+      ),
+      this.totals,
+    );
   }
 
   show() {
@@ -70,7 +104,7 @@ export class EngineView {
   }
 
   async listen(model) {
-    const abort = this.abort = new AbortController();
+    const abort = (this.abort = new AbortController());
     this.rates = new Rates();
     while (!abort.signal.aborted) {
       try {
@@ -95,7 +129,9 @@ export class EngineView {
   update(snapshot) {
     const {counters, blocks, batch} = snapshot;
     this.rates.add(counters, performance.now() / 1000);
-    const set = (name, text) => { this.values[name].textContent = text; };
+    const set = (name, text) => {
+      this.values[name].textContent = text;
+    };
     for (const name of ['running', 'waiting', 'paused']) set(name, count(snapshot[name]));
     set('writing', rate(this.rates.perSecond('generated_tokens')));
     set('reading', rate(this.rates.perSecond('prompt_tokens')));
@@ -103,9 +139,10 @@ export class EngineView {
     set('pressure', percent(snapshot.pressure));
     this.showBlocks(snapshot);
     this.batch.textContent = `${count(batch.prefill)} + ${count(batch.decode)} tokens in ${duration(batch.seconds)}`;
-    this.totals.textContent = `Since the start: ${count(counters.steps)} passes, ${count(counters.prompt_tokens)} prompt tokens `
-      + `(${count(counters.reused_tokens)} from cache), ${count(counters.generated_tokens)} written, `
-      + `${count(counters.prefix_evictions)} blocks evicted, ${count(counters.preemptions)} preemptions.`;
+    this.totals.textContent =
+      `Since the start: ${count(counters.steps)} passes, ${count(counters.prompt_tokens)} prompt tokens ` +
+      `(${count(counters.reused_tokens)} from cache), ${count(counters.generated_tokens)} written, ` +
+      `${count(counters.prefix_evictions)} blocks evicted, ${count(counters.preemptions)} preemptions.`;
     this.bars.show(snapshot);
     this.chart.show(snapshot);
     document.body.classList.toggle('computing', snapshot.running > 0);
@@ -114,7 +151,8 @@ export class EngineView {
 
   showBlocks({blocks, block_tokens: tokens}) {
     const used = blocks.total - blocks.free - blocks.cached;
-    const text = `${count(used)} used, ${count(blocks.cached)} cached, ${count(blocks.free)} free; ${count(tokens)} tokens each`;
+    const parts = `${count(used)} used, ${count(blocks.cached)} cached, ${count(blocks.free)} free`;
+    const text = `${parts}; ${count(tokens)} tokens each`;
     this.blocks.textContent = text;
     this.grid.element.setAttribute('aria-label', `Blocks of the key-value cache: ${text}`);
   }

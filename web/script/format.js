@@ -10,7 +10,7 @@ export function percent(part) {
 }
 
 export function rate(value) {
-  return value >= 100 ? count(value) : value.toFixed(1);
+  return value >= 100 || value === 0 ? count(value) : value.toFixed(1);
 }
 
 export function duration(seconds) {

@@ -1,13 +1,14 @@
 // Markdown inside one paragraph, as DOM nodes. Each character is looked at a bounded number of times.
 import {el} from './dom.js';
 
-const maxOpen = 64;  // marks that wait for their other half
+const maxOpen = 64; // marks that wait for their other half
 const schemes = new Set(['http:', 'https:', 'mailto:']);
 const entities = {amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: '\u00a0'};
-const elements = {'**': 'strong', '__': 'strong', '*': 'em', '_': 'em', '~~': 'del'};
+const elements = {'**': 'strong', __: 'strong', '*': 'em', _: 'em', '~~': 'del'};
 const plain = /[^\\`*_~[\]!<&\nhH]+/y;
 const address = /https?:\/\/[^\s<>"'`|]+/iy;
 const isPunctuation = (character) => /[\p{P}\p{S}]/u.test(character);
+const isBracket = ({mark}) => mark.endsWith('[');
 const isSpace = (character) => character === '' || /\s/.test(character);
 
 // The address if following it is harmless, else null.
@@ -37,12 +38,16 @@ class InlineParser {
   constructor(text) {
     this.text = text;
     this.at = 0;
-    this.frames = [{mark: '', nodes: []}];  // the outermost, then one per mark that waits for its other half
-    this.missing = new Set();               // lengths of backtick runs that have no partner further on
+    this.frames = [{mark: '', nodes: []}]; // the outermost, then one per mark that waits for its other half
+    this.missing = new Set(); // lengths of backtick runs that have no partner further on
   }
 
-  get top() { return this.frames[this.frames.length - 1]; }
-  put(node) { this.top.nodes.push(node); }
+  get top() {
+    return this.frames[this.frames.length - 1];
+  }
+  put(node) {
+    this.top.nodes.push(node);
+  }
 
   match(pattern) {
     pattern.lastIndex = this.at;
@@ -63,17 +68,29 @@ class InlineParser {
 
   special(character, openEnd) {
     switch (character) {
-      case '\\': return this.escape();
-      case '`': return this.code(openEnd);
-      case '*': case '_': return this.emphasis(character);
-      case '~': return this.strike();
-      case '[': return this.open('[', 1);
-      case '!': return this.image();
-      case ']': return this.closeBracket();
-      case '<': return this.angle();
-      case '&': return this.entity();
-      case '\n': return this.lineBreak(1);
-      default: return this.bareAddress();
+      case '\\':
+        return this.escape();
+      case '`':
+        return this.code(openEnd);
+      case '*':
+      case '_':
+        return this.emphasis(character);
+      case '~':
+        return this.strike();
+      case '[':
+        return this.open('[', 1);
+      case '!':
+        return this.image();
+      case ']':
+        return this.closeBracket();
+      case '<':
+        return this.angle();
+      case '&':
+        return this.entity();
+      case '\n':
+        return this.lineBreak(1);
+      default:
+        return this.bareAddress();
     }
   }
 
@@ -149,12 +166,11 @@ class InlineParser {
   // Shown as a link: the page loads nothing from elsewhere.
   image() {
     if (this.text[this.at + 1] !== '[') return this.literal(1);
-    this.at += 1;
-    this.open('[', 1);
+    this.open('![', 2);
   }
 
   closeBracket() {
-    const frame = this.findLast(({mark}) => mark === '[');
+    const frame = this.findLast(isBracket);
     const target = /\]\(\s*<?([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)>?(?:\s+"[^"]*")?\s*\)/y;
     const found = frame < 0 ? null : this.match(target);
     const href = found && safeAddress(found[1]);
@@ -168,7 +184,7 @@ class InlineParser {
     const {nodes} = this.frames.pop();
     this.put(link(href, nodes));
     // No link inside a link.
-    for (let outer; (outer = this.findLast(({mark}) => mark === '[')) > 0;) this.dissolve(outer);
+    for (let outer; (outer = this.findLast(isBracket)) > 0;) this.dissolve(outer);
   }
 
   angle() {
@@ -191,7 +207,7 @@ class InlineParser {
     if (!found) return this.literal(1);
     let shown = found[0].replace(/[.,;:!?*_~\]]+$/, '');
     if (shown.endsWith(')') && !shown.includes('(')) shown = shown.slice(0, -1);
-    const href = this.findLast(({mark}) => mark === '[') < 0 ? safeAddress(shown) : null;
+    const href = this.findLast(isBracket) < 0 ? safeAddress(shown) : null;
     this.put(href ? link(href, [shown]) : shown);
     this.at += shown.length;
   }

@@ -5,15 +5,15 @@ import {renderInline} from './inline.js';
 import {parseBlocks, openFence, closesFence, codeLine} from './blocks.js';
 import {CodeView} from './code_view.js';
 
-const drawingShare = 8;  // waits this many times as long as the last drawing took
+const drawingShare = 8; // waits this many times as long as the last drawing took
 
 export class MarkdownStream {
   constructor(container, onDraw = () => {}) {
     this.container = container;
     this.onDraw = onDraw;
-    this.tail = '';      // not final yet
-    this.views = [];     // of the blocks in the tail
-    this.code = null;    // an open code block: {view, opening}
+    this.tail = ''; // not final yet
+    this.views = []; // of the blocks in the tail
+    this.code = null; // an open code block: {view, opening}
     this.timer = 0;
     this.frame = 0;
     this.cost = 0;
@@ -40,13 +40,15 @@ export class MarkdownStream {
     clearTimeout(this.timer);
     cancelAnimationFrame(this.frame);
     this.timer = this.frame = 0;
-    this.draw(false);  // leaves an open code block to drawCode
+    this.draw(false); // leaves an open code block to drawCode
     this.draw(true);
     this.onDraw();
   }
 
   draw(final) {
-    while (this.code ? this.drawCode(final) : this.drawBlocks(final)) { /* what follows a code block, or begins one */ }
+    while (this.code ? this.drawCode(final) : this.drawBlocks(final)) {
+      /* what follows a code block, or begins one */
+    }
   }
 
   // True when there is more behind the code.
@@ -66,7 +68,7 @@ export class MarkdownStream {
     this.tail = this.tail.slice(from);
     if (final && !closesFence(this.tail, opening)) view.setPartial(codeLine(this.tail, opening));
     else if (!/^ {0,3}[`~]+[ \t]*$/.test(this.tail)) view.setPartial(codeLine(this.tail, opening));
-    if (final) this.leaveCode(), this.tail = '';
+    if (final) (this.leaveCode(), (this.tail = ''));
     return false;
   }
 
@@ -123,10 +125,14 @@ function patchBlocks(parent, views, blocks, open, depth = 0) {
 
 function build(block, grows, depth) {
   switch (block.kind) {
-    case 'heading': return {node: el(`h${Math.min(6, block.level + 2)}`, {}, renderInline(block.text, grows))};
-    case 'rule': return {node: el('hr')};
-    case 'code': return buildCode(block);
-    case 'table': return {node: buildTable(block, grows)};
+    case 'heading':
+      return {node: el(`h${Math.min(6, block.level + 2)}`, {}, renderInline(block.text, grows))};
+    case 'rule':
+      return {node: el('hr')};
+    case 'code':
+      return buildCode(block);
+    case 'table':
+      return {node: buildTable(block, grows)};
     case 'quote': {
       const node = el('blockquote');
       return {node, views: patchBlocks(node, [], parseBlocks(block.lines, depth + 1), grows, depth + 1)};
@@ -137,7 +143,8 @@ function build(block, grows, depth) {
       patchItems(view, block, grows, depth);
       return view;
     }
-    default: return {node: el('p', {}, renderInline(block.text, grows))};
+    default:
+      return {node: el('p', {}, renderInline(block.text, grows))};
   }
 }
 
@@ -184,11 +191,19 @@ function buildCode(block) {
 }
 
 function buildTable({header, align, rows}, grows) {
-  const row = (name, open) => (texts) => el('tr', {}, texts.map((text, column) => {
-    const cell = el(name, {class: align[column] === 'left' ? null : align[column]}, renderInline(text, open));
-    if (name === 'th') cell.scope = 'col';
-    return cell;
-  }));
-  return el('div', {class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': 'Table'},
-    el('table', {}, el('thead', {}, row('th', false)(header)), el('tbody', {}, rows.map(row('td', grows)))));
+  const row = (name, open) => (texts) =>
+    el(
+      'tr',
+      {},
+      texts.map((text, column) => {
+        const cell = el(name, {class: align[column] === 'left' ? null : align[column]}, renderInline(text, open));
+        if (name === 'th') cell.scope = 'col';
+        return cell;
+      }),
+    );
+  return el(
+    'div',
+    {class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': 'Table'},
+    el('table', {}, el('thead', {}, row('th', false)(header)), el('tbody', {}, rows.map(row('td', grows)))),
+  );
 }

@@ -21,7 +21,9 @@ export class ModelPicker extends EventTarget {
     document.addEventListener('visibilitychange', () => document.hidden || this.refresh());
   }
 
-  get current() { return this.models.find(({id}) => id === settings.model) ?? null; }
+  get current() {
+    return this.models.find(({id}) => id === settings.model) ?? null;
+  }
 
   choose(id) {
     settings.model = id;
@@ -37,7 +39,8 @@ export class ModelPicker extends EventTarget {
     } catch (error) {
       this.error = error.message;
     }
-    if (!this.current && this.models.length) settings.model = (this.models.find(({status}) => status === 'ready') ?? this.models[0]).id;
+    if (!this.current && this.models.length)
+      settings.model = (this.models.find(({status}) => status === 'ready') ?? this.models[0]).id;
     this.show();
     const isLoading = this.models.some(({status}) => status === 'loading');
     if (!document.hidden) this.timer = setTimeout(() => this.refresh(), this.error ? 3000 : isLoading ? 700 : 20000);
@@ -49,9 +52,11 @@ export class ModelPicker extends EventTarget {
     if (options.map(([id]) => id).join('\n') !== [...this.select.options].map(({value}) => value).join('\n')) {
       this.select.replaceChildren(...options.map(([id]) => el('option', {value: id})));
     }
-    options.forEach(([, text], index) => { this.select.options[index].text = text; });
+    options.forEach(([, text], index) => {
+      this.select.options[index].text = text;
+    });
     this.select.value = settings.model;
-    const status = this.error ? 'failed' : this.current?.status ?? 'ready';
+    const status = this.error ? 'failed' : (this.current?.status ?? 'ready');
     this.dot.className = `dot ${status}`;
     this.progress.hidden = status !== 'loading';
     this.progress.value = this.current?.progress ?? 0;
@@ -62,7 +67,8 @@ export class ModelPicker extends EventTarget {
   // One sentence, or nothing when the model can be asked.
   get trouble() {
     if (this.error) return this.error;
-    if (this.current?.status === 'failed') return this.current.error || `The model ${this.current.id} could not be loaded.`;
+    if (this.current?.status === 'failed')
+      return this.current.error || `The model ${this.current.id} could not be loaded.`;
     return '';
   }
 }

@@ -15,30 +15,68 @@ const fields = [
 export class ParametersPanel {
   constructor(onClose) {
     this.rows = fields.map(([name, label, range, hint]) => this.numberRow(name, label, range, hint));
-    this.system = el('textarea', {id: 'p-system', rows: '5', value: settings.system, placeholder: 'None',
-      oninput: () => this.set('system', this.system.value)});
-    this.priority = el('select', {id: 'p-priority', onchange: () => this.set('priority', this.priority.value)},
-      [['', 'default'], ['low', 'low'], ['normal', 'normal'], ['high', 'high'], ['critical', 'critical']]
-        .map(([value, text]) => el('option', {value}, text)));
+    this.system = el('textarea', {
+      id: 'p-system',
+      rows: '5',
+      value: settings.system,
+      placeholder: 'None',
+      oninput: () => this.set('system', this.system.value),
+    });
+    this.priority = el(
+      'select',
+      {id: 'p-priority', onchange: () => this.set('priority', this.priority.value)},
+      [
+        ['', 'default'],
+        ['low', 'low'],
+        ['normal', 'normal'],
+        ['high', 'high'],
+        ['critical', 'critical'],
+      ].map(([value, text]) => el('option', {value}, text)),
+    );
     this.priority.value = settings.priority;
-    this.element = el('aside', {class: 'panel parameters', id: 'parameters', 'aria-labelledby': 'parameters-title', hidden: true},
-      el('div', {class: 'panel-head'}, el('h2', {id: 'parameters-title'}, 'Parameters'),
-        iconButton('close', 'Close the parameters', onClose)),
-      el('label', {for: 'p-system'}, 'System message'), this.system,
-      el('div', {class: 'rows'}, this.rows,
-        el('div', {class: 'row'}, el('label', {for: 'p-priority'}, 'Priority'), this.priority)),
-      el('button', {type: 'button', class: 'quiet', onclick: () => this.reset()}, 'Back to the server’s defaults'));
+    this.element = el(
+      'aside',
+      {class: 'panel parameters', id: 'parameters', 'aria-labelledby': 'parameters-title', hidden: true},
+      el(
+        'div',
+        {class: 'panel-head'},
+        el('h2', {id: 'parameters-title'}, 'Parameters'),
+        iconButton('close', 'Close the parameters', onClose),
+      ),
+      el('label', {for: 'p-system'}, 'System message'),
+      this.system,
+      el(
+        'div',
+        {class: 'rows'},
+        this.rows,
+        el('div', {class: 'row'}, el('label', {for: 'p-priority'}, 'Priority'), this.priority),
+      ),
+      el('button', {type: 'button', class: 'quiet', onclick: () => this.reset()}, 'Back to the server’s defaults'),
+    );
   }
 
   numberRow(name, label, range, hint) {
-    const input = el('input', {id: `p-${name}`, type: 'number', inputmode: 'decimal', placeholder: 'default',
-      value: settings[name], 'aria-describedby': `p-${name}-hint`, ...range, oninput: () => {
+    const input = el('input', {
+      id: `p-${name}`,
+      type: 'number',
+      inputmode: 'decimal',
+      placeholder: 'default',
+      value: settings[name],
+      'aria-describedby': `p-${name}-hint`,
+      ...range,
+      oninput: () => {
         const isValid = input.checkValidity();
         input.setAttribute('aria-invalid', String(!isValid));
         if (isValid) this.set(name, input.value);
-      }});
-    return el('div', {class: 'row'}, el('label', {for: input.id}, label), input,
-      el('p', {class: 'hint', id: `p-${name}-hint`}, hint));
+      },
+    });
+    return el(
+      'div',
+      {class: 'row'},
+      el('label', {for: input.id}, label),
+      input,
+      el('p', {class: 'hint', id: `p-${name}-hint`}, hint),
+    );
   }
 
   set(name, value) {

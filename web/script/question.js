@@ -14,12 +14,21 @@ export class QuestionView {
     this.editButton = iconButton('edit', 'Edit and send again', () => this.edit());
     this.element.replaceChildren(
       el('p', {class: 'said'}, this.message.content),
-      el('div', {class: 'actions'}, this.editButton, copyButton(() => this.message.content, 'Copy the question')));
+      el(
+        'div',
+        {class: 'actions'},
+        this.editButton,
+        copyButton(() => this.message.content, 'Copy the question'),
+      ),
+    );
   }
 
   edit() {
-    const area = el('textarea', {'aria-label': 'Edit the question', value: this.message.content,
-      oninput: () => fitHeight(area), onkeydown: (event) => {
+    const area = el('textarea', {
+      'aria-label': 'Edit the question',
+      value: this.message.content,
+      oninput: () => fitHeight(area),
+      onkeydown: (event) => {
         if (event.isComposing) return;
         if (event.key === 'Escape') {
           event.stopPropagation();
@@ -28,14 +37,28 @@ export class QuestionView {
           event.preventDefault();
           send();
         }
-      }});
+      },
+    });
     const send = () => area.value.trim() && this.onResend(area.value.trim());
-    this.element.replaceChildren(el('form', {class: 'editor', onsubmit: (event) => {
-      event.preventDefault();
-      send();
-    }}, area, el('div', {class: 'buttons'},
-      el('button', {type: 'button', class: 'quiet', onclick: () => this.leave()}, 'Cancel'),
-      el('button', {class: 'primary'}, 'Send again'))));
+    this.element.replaceChildren(
+      el(
+        'form',
+        {
+          class: 'editor',
+          onsubmit: (event) => {
+            event.preventDefault();
+            send();
+          },
+        },
+        area,
+        el(
+          'div',
+          {class: 'buttons'},
+          el('button', {type: 'button', class: 'quiet', onclick: () => this.leave()}, 'Cancel'),
+          el('button', {class: 'primary'}, 'Send again'),
+        ),
+      ),
+    );
     fitHeight(area);
     area.focus();
     area.setSelectionRange(area.value.length, area.value.length);

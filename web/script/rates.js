@@ -2,12 +2,14 @@
 const windowSeconds = 3;
 
 export class Rates {
-  constructor() { this.samples = []; }
+  constructor() {
+    this.samples = [];
+  }
 
   // counters: {prompt_tokens, generated_tokens, …}; now in seconds.
   add(counters, now) {
     const last = this.samples[this.samples.length - 1];
-    if (last && counters.steps < last.counters.steps) this.samples = [];  // the engine began anew
+    if (last && counters.steps < last.counters.steps) this.samples = []; // the engine began anew
     this.samples.push({counters, now});
     while (this.samples.length > 2 && now - this.samples[1].now >= windowSeconds) this.samples.shift();
   }

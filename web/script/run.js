@@ -18,7 +18,11 @@ export function chatRequest(model, messages) {
 // Reasoning stays behind, as chat templates expect.
 function forServer({role, content, calls}) {
   if (!calls?.length) return {role, content};
-  const toolCalls = calls.map(({id, name, arguments: text}) => ({id, type: 'function', function: {name, arguments: text}}));
+  const toolCalls = calls.map(({id, name, arguments: text}) => ({
+    id,
+    type: 'function',
+    function: {name, arguments: text},
+  }));
   return {role, content: content || null, tool_calls: toolCalls};
 }
 
@@ -45,13 +49,17 @@ export async function receiveAnswer(body, message, signal, onPart) {
 }
 
 function readPart({delta = {}, logprobs}, message) {
-  const part = {text: delta.content || '', reasoning: delta.reasoning_content || '', calls: delta.tool_calls,
-    tokens: (logprobs?.content ?? []).map(readToken)};
+  const part = {
+    text: delta.content || '',
+    reasoning: delta.reasoning_content || '',
+    calls: delta.tool_calls,
+    tokens: (logprobs?.content ?? []).map(readToken),
+  };
   message.content += part.text;
   message.reasoning += part.reasoning;
   (part.reasoning && !part.text ? message.reasoningTokens : message.tokens).push(...part.tokens);
   for (const {index = 0, id, function: called = {}} of part.calls ?? []) {
-    const call = message.calls[index] ??= {id, name: '', arguments: ''};
+    const call = (message.calls[index] ??= {id, name: '', arguments: ''});
     call.name += called.name ?? '';
     call.arguments += called.arguments ?? '';
   }
@@ -79,7 +87,7 @@ class Clock {
     const seconds = (this.last - this.first) / 1000;
     return {
       tokens,
-      tokensPerSecond: seconds > 0 && tokens > 1 ? (tokens - 1) / seconds : undefined,
+      tokensPerSecond: seconds > 0.02 && tokens > 1 ? (tokens - 1) / seconds : undefined,
       firstTokenSeconds: (this.first - this.start) / 1000,
       thinkingSeconds: this.firstThought && ((this.firstText ?? this.last) - this.firstThought) / 1000,
       promptTokens: this.usage?.prompt_tokens,

@@ -36,13 +36,35 @@ export class SequenceBars {
 
   addRow(key, request) {
     const part = (name) => el('span', {class: name});
-    const row = {request, name: part('name'), phase: part('phase'), read: part('read'), unread: part('unread'),
-      written: part('written'), numbers: part('numbers'), age: part('age')};
+    const row = {
+      request,
+      name: part('name'),
+      phase: part('phase'),
+      read: part('read'),
+      unread: part('unread'),
+      written: part('written'),
+      numbers: part('numbers'),
+      age: part('age'),
+    };
     row.bar = el('span', {class: 'bar', 'aria-hidden': 'true'}, row.unread, row.read, row.written);
-    row.button = el('button', {type: 'button', class: 'sequence', 'aria-pressed': 'false', onclick: () => this.pin(request),
-      onpointerenter: () => this.onHighlight(request), onpointerleave: () => this.onHighlight(this.pinned),
-      onfocus: () => this.onHighlight(request), onblur: () => this.onHighlight(this.pinned)},
-    row.name, row.phase, row.bar, row.numbers, row.age);
+    row.button = el(
+      'button',
+      {
+        type: 'button',
+        class: 'sequence',
+        'aria-pressed': 'false',
+        onclick: () => this.pin(request),
+        onpointerenter: () => this.onHighlight(request),
+        onpointerleave: () => this.onHighlight(this.pinned),
+        onfocus: () => this.onHighlight(request),
+        onblur: () => this.onHighlight(this.pinned),
+      },
+      row.name,
+      row.phase,
+      row.bar,
+      row.numbers,
+      row.age,
+    );
     row.element = el('li', {class: 'entering'}, row.button);
     requestAnimationFrame(() => row.element.classList.remove('entering'));
     row.button.style.setProperty('--owner', css(ownerColor(request)));
@@ -52,7 +74,7 @@ export class SequenceBars {
   }
 
   updateRow(row, {request, choice, phase, priority, prompt, computed, generated, age}, longest) {
-    const share = (tokens) => `${(100 * tokens / longest).toFixed(2)}%`;
+    const share = (tokens) => `${((100 * tokens) / longest).toFixed(2)}%`;
     const read = Math.min(computed, prompt);
     row.name.textContent = choice ? `#${request}.${choice}` : `#${request}`;
     row.phase.textContent = priority === 'normal' ? phase : `${phase}, ${priority}`;
@@ -61,7 +83,8 @@ export class SequenceBars {
     row.read.style.width = share(read);
     row.written.style.left = share(prompt);
     row.written.style.width = share(generated);
-    row.numbers.textContent = read < prompt ? `${count(read)} of ${count(prompt)} read` : `${count(prompt)} + ${count(generated)}`;
+    row.numbers.textContent =
+      read < prompt ? `${count(read)} of ${count(prompt)} read` : `${count(prompt)} + ${count(generated)}`;
     row.age.textContent = duration(age);
   }
 

@@ -21,6 +21,6 @@ export async function* eventData(response) {
       }
     }
   } finally {
-    reader.cancel().catch(() => {});  // also when the consumer leaves early
+    reader.cancel().catch(() => {}); // also when the consumer leaves early
   }
 }

@@ -7,7 +7,7 @@ function read(key, otherwise) {
   try {
     return JSON.parse(localStorage.getItem(key)) ?? otherwise;
   } catch {
-    return otherwise;  // written by hand, or by another version
+    return otherwise; // written by hand, or by another version
   }
 }
 
@@ -21,8 +21,20 @@ function write(key, value) {
   }
 }
 
-export const settings = {temperature: '', top_p: '', top_k: '', min_p: '', repetition_penalty: '', max_tokens: '', seed: '',
-  priority: '', system: '', model: '', probabilities: false, ...read(settingsKey, {})};
+export const settings = {
+  temperature: '',
+  top_p: '',
+  top_k: '',
+  min_p: '',
+  repetition_penalty: '',
+  max_tokens: '',
+  seed: '',
+  priority: '',
+  system: '',
+  model: '',
+  probabilities: false,
+  ...read(settingsKey, {}),
+};
 
 export function saveSettings() {
   write(settingsKey, settings);
@@ -52,7 +64,10 @@ export function saveConversation(conversation) {
 
 export function removeConversation(id) {
   localStorage.removeItem(keyOf(id));
-  write(listKey, listConversations().filter((entry) => entry.id !== id));
+  write(
+    listKey,
+    listConversations().filter((entry) => entry.id !== id),
+  );
 }
 
 export function titleOf(text) {

@@ -3,23 +3,25 @@ import {reducedMotion} from './dom.js';
 import {Animation, Canvas} from './canvas.js';
 import {css, stateColors} from './palette.js';
 
-const stride = 7;  // pixels per pass
+const stride = 7; // pixels per pass
 const thickness = 5;
 
 export class StripChart {
   constructor() {
-    this.canvas = new Canvas({class: 'strip-chart', role: 'img', 'aria-label': 'Tokens in each pass'}, () => this.animation.start());
+    this.canvas = new Canvas({class: 'strip-chart', role: 'img', 'aria-label': 'Tokens in each pass'}, () =>
+      this.animation.start(),
+    );
     this.element = this.canvas.element;
     this.animation = new Animation((seconds) => this.step(seconds));
-    this.passes = [];  // {prefill, decode}, the newest last
+    this.passes = []; // {prefill, decode}, the newest last
     this.budget = 0;
-    this.shift = 0;    // pixels the newest has yet to come in
-    this.scale = 8;    // tokens over the full height
+    this.shift = 0; // pixels the newest has yet to come in
+    this.scale = 8; // tokens over the full height
   }
 
   show({batch, budget, counters}) {
     this.budget = budget ?? 0;
-    if (counters.steps === this.steps) batch = {prefill: 0, decode: 0};  // no pass since
+    if (counters.steps === this.steps) batch = {prefill: 0, decode: 0}; // no pass since
     this.steps = counters.steps;
     this.passes.push({prefill: batch.prefill, decode: batch.decode});
     if (this.passes.length > 600) this.passes.splice(0, 200);
@@ -40,7 +42,7 @@ export class StripChart {
     const {context, width, height} = this.canvas;
     const colors = stateColors();
     context.clearRect(0, 0, width, height);
-    const pixels = (tokens) => tokens / this.scale * (height - 14);
+    const pixels = (tokens) => (tokens / this.scale) * (height - 14);
     this.drawScale(context, width, height, pixels, colors);
     shown.forEach(({prefill, decode}, index) => {
       const x = width - stride * (shown.length - index) + this.shift;

@@ -4,10 +4,20 @@ import {el} from './dom.js';
 export class Tabs {
   constructor(bar, container, views) {
     this.views = views;
-    this.buttons = views.map(({id, title}) => el('button', {type: 'button', role: 'tab', id: `tab-${id}`, 'aria-controls': `view-${id}`,
-      onclick: () => this.choose(id)}, title));
+    this.buttons = views.map(({id, title}) =>
+      el(
+        'button',
+        {type: 'button', role: 'tab', id: `tab-${id}`, 'aria-controls': `view-${id}`, onclick: () => this.choose(id)},
+        title,
+      ),
+    );
     this.panels = views.map(({id, element}) =>
-      el('section', {id: `view-${id}`, class: 'view', role: 'tabpanel', 'aria-labelledby': `tab-${id}`, hidden: true}, element));
+      el(
+        'section',
+        {id: `view-${id}`, class: 'view', role: 'tabpanel', 'aria-labelledby': `tab-${id}`, hidden: true},
+        element,
+      ),
+    );
     bar.append(...this.buttons);
     container.replaceChildren(...this.panels);
     bar.addEventListener('keydown', (event) => this.press(event));
@@ -22,7 +32,10 @@ export class Tabs {
 
   openFromAddress() {
     const wanted = location.hash.slice(1);
-    const index = Math.max(0, this.views.findIndex(({id}) => id === wanted));
+    const index = Math.max(
+      0,
+      this.views.findIndex(({id}) => id === wanted),
+    );
     if (index === this.open) return;
     const byKeyboard = this.buttons.includes(document.activeElement);
     if (this.open !== undefined) this.views[this.open].hide();

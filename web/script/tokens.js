@@ -61,8 +61,12 @@ export class TokenView {
       event.stopPropagation();
       return hidePopover();
     }
-    const to = {ArrowRight: this.current?.nextElementSibling, ArrowLeft: this.current?.previousElementSibling,
-      Home: this.element.firstElementChild, End: this.element.lastElementChild}[event.key];
+    const to = {
+      ArrowRight: this.current?.nextElementSibling,
+      ArrowLeft: this.current?.previousElementSibling,
+      Home: this.element.firstElementChild,
+      End: this.element.lastElementChild,
+    }[event.key];
     if (!to) return;
     event.preventDefault();
     to.focus();
@@ -72,7 +76,9 @@ export class TokenView {
 const popover = el('div', {id: 'token-popover', class: 'token-popover', role: 'tooltip', hidden: true});
 let described = null;
 
-function isPopoverOpen() { return !popover.hidden; }
+function isPopoverOpen() {
+  return !popover.hidden;
+}
 
 function hidePopover() {
   popover.hidden = true;
@@ -83,14 +89,25 @@ function hidePopover() {
 function bar({text, p}, isChosen) {
   const fill = el('span', {class: 'fill'});
   fill.style.width = `${100 * p}%`;
-  return el('li', {class: isChosen ? 'chosen' : null},
-    el('span', {class: 'text'}, visible(text)), el('span', {class: 'track'}, fill), el('span', {class: 'p'}, percent(p)));
+  return el(
+    'li',
+    {class: isChosen ? 'chosen' : null},
+    el('span', {class: 'text'}, visible(text)),
+    el('span', {class: 'track'}, fill),
+    el('span', {class: 'p'}, percent(p)),
+  );
 }
 
 function showPopover(span, {text, p, others}) {
   hidePopover();
   const listed = others.some((other) => other.text === text) ? others : [...others, {text, p}];
-  popover.replaceChildren(el('ol', {}, listed.map((other) => bar(other, other.text === text))));
+  popover.replaceChildren(
+    el(
+      'ol',
+      {},
+      listed.map((other) => bar(other, other.text === text)),
+    ),
+  );
   document.body.append(popover);
   popover.hidden = false;
   described = span;
