@@ -206,3 +206,66 @@ onPage('a model that loads shows how far it is', {}, async (page, mock) => {
   await page.waitFor(() => document.querySelector('.model-picker option')?.text === 'ember');
   await page.waitFor(() => document.querySelector('.model-picker select').value === 'ember');
 });
+
+onPage(
+  'thoughts unfolded while they arrive, and probabilities switched meanwhile, lose and double nothing',
+  {},
+  async (page) => {
+    await page.say('explain');
+    await page.click('.reasoning.thinking summary');
+    await page.waitFor(() => document.querySelector('.reasoning .body').textContent.length > 20);
+    await page.waitFor(() => document.querySelector('.answer.live > .body')?.textContent.length > 60);
+    await page.click('.tool[aria-pressed]');
+    await page.waitFor(() => document.querySelectorAll('.answer.live > .body .token').length > 40);
+    await page.click('.tool[aria-pressed]');
+    await page.answered();
+    const live = await page.run(() => [...document.querySelectorAll('.answer .body')].map(({innerText}) => innerText));
+    assert.match(live[0], /^The person asks for .* one sentence to keep\.$/);
+    await page.click('.tool[aria-pressed]');
+    await page.click('.tool[aria-pressed]');
+    const again = await page.run(() => [...document.querySelectorAll('.answer .body')].map(({innerText}) => innerText));
+    assert.deepEqual(live, again);
+  },
+);
+
+onPage('the conversation follows the answer unless one scrolls away', {height: 500}, async (page) => {
+  const gap = () =>
+    page.run(() => {
+      const {scrollHeight, scrollTop, clientHeight} = document.querySelector('.thread');
+      return scrollHeight - scrollTop - clientHeight;
+    });
+  await page.say('explain');
+  await page.answered();
+  assert.ok((await gap()) < 2);
+  await page.say('forever');
+  await page.waitFor(() => document.querySelector('.answer.live')?.textContent.includes('word 9'));
+  await page.run(() => document.querySelector('.thread').scrollTo({top: 40, behavior: 'instant'}));
+  await page.waitFor(() => !document.querySelector('.latest').hidden);
+  await page.waitFor(() => document.querySelector('.answer.live')?.textContent.includes('word 40'));
+  assert.equal(await page.run(() => document.querySelector('.thread').scrollTop), 40);
+  await page.click('.latest');
+  await page.waitFor(() => document.querySelector('.latest').hidden);
+  await page.press('Escape');
+  await page.answered();
+});
+
+onPage('a server that is gone is named as such', {}, async (page, mock) => {
+  await page.send('Network.emulateNetworkConditions', {
+    offline: true,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: -1,
+  });
+  await page.say('plain');
+  await page.answered();
+  assert.equal(await page.text('.answer .error'), 'The server cannot be reached.');
+  await page.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: -1,
+  });
+  await page.click('.answer [aria-label="Answer again"]');
+  await page.waitFor(() => document.querySelector('.answer:not(.live) > .body')?.textContent === 'Just text.');
+  assert.equal(mock.requests[mock.requests.length - 1].messages.length, 1);
+});

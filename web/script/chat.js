@@ -19,7 +19,8 @@ import {
   titleOf,
 } from './store.js';
 
-const suggestions = ['Who are you?', 'Explain paged attention to a patient child.', 'Write a haiku about a candle.'];
+const hasKeyboard = matchMedia('(hover: hover)'); // a phone's would cover the page
+const suggestions = ['Who are you?', 'Why is the sky blue?', 'Write a haiku about a candle.'];
 
 export class ChatView {
   constructor(picker) {
@@ -75,7 +76,7 @@ export class ChatView {
   }
 
   show() {
-    this.composer.text.focus({preventScroll: true});
+    if (hasKeyboard.matches) this.composer.text.focus({preventScroll: true});
   }
   hide() {}
 
@@ -127,7 +128,7 @@ export class ChatView {
       {class: 'welcome'},
       flame(),
       el('h1', {}, 'Light a thought.'),
-      el('p', {}, 'Answers come from the machine that serves this page, and stay there.'),
+      el('p', {}, 'Answers come from the machine that serves this page. Nothing is sent anywhere else.'),
       el(
         'ul',
         {},
