@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import {suite} from './support.mjs';
+import {suite, until} from './support.mjs';
 
 const onPage = suite();
 
@@ -30,12 +30,10 @@ onPage('an answer is streamed, with its thoughts folded and its numbers below', 
 onPage('stopping ends the request and keeps what there is', {}, async (page, mock) => {
   await page.say('forever');
   await page.waitFor(() => document.querySelector('.answer > .body')?.textContent.includes('word 5'));
-  assert.equal(mock.open, 1);
+  await until(() => mock.open === 1);
   await page.click('.send');
   await page.answered();
-  for (const end = Date.now() + 5000; mock.open && Date.now() < end;)
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.equal(mock.open, 0);
+  await until(() => mock.open === 0);
   assert.match(await page.text('.answer .facts'), /^Stopped\./);
   assert.match(await page.text('.answer > .body'), /word 5/);
   assert.equal(await page.run(() => document.querySelector('.send').getAttribute('aria-label')), 'Send');

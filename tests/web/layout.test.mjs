@@ -7,6 +7,7 @@ const phone = {width: 360, height: 740, scale: 2, touch: true};
 onPage('nothing reaches beyond a phone’s edge', phone, async (page) => {
   assert.deepEqual(await beyondTheEdge(page), []);
   await page.screenshot('phone-welcome');
+  assert.equal(await page.run(() => document.activeElement === document.body), true); // no keyboard over the page
   await page.say('explain');
   await page.answered();
   await page.say('tell: ' + 'unbroken'.repeat(40));

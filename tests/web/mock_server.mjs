@@ -27,7 +27,15 @@ export class MockServer {
   // key: what requests must carry; empty: nothing. pace: milliseconds per token.
   static async start({key = '', pace = 4, port = 0} = {}) {
     const mock = new MockServer();
-    Object.assign(mock, {key, pace, policy: readPolicy(), engine: new MockEngine(), requests: [], open: 0});
+    Object.assign(mock, {
+      key,
+      pace,
+      policy: readPolicy(),
+      engine: new MockEngine(),
+      requests: [],
+      open: 0,
+      watching: 0,
+    });
     mock.models = [
       {
         id: 'ember',
@@ -141,6 +149,8 @@ export class MockServer {
 
   async sendEngine(response) {
     response.writeHead(200, {'Content-Type': 'text/event-stream'});
+    ++this.watching;
+    response.on('close', () => --this.watching);
     while (!response.destroyed) {
       response.write(`data: ${JSON.stringify(this.engine.next())}\n\n`);
       await pause(this.engine.interval);

@@ -40,6 +40,14 @@ export function suite(mockOptions = {}) {
   };
 }
 
+// Waits for something on this side of the connection.
+export async function until(holds) {
+  for (const end = Date.now() + 20000; !holds();) {
+    assert.ok(Date.now() < end, `did not happen: ${holds}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 // Selectors of what reaches beyond the right edge without an ancestor that scrolls.
 export function beyondTheEdge(page) {
   return page.run(() => {

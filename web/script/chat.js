@@ -19,7 +19,7 @@ import {
   titleOf,
 } from './store.js';
 
-const hasKeyboard = matchMedia('(hover: hover)'); // a phone's would cover the page
+const byTouch = matchMedia('(pointer: coarse)'); // its keyboard would cover the page
 const suggestions = ['Who are you?', 'Why is the sky blue?', 'Write a haiku about a candle.'];
 
 export class ChatView {
@@ -76,7 +76,7 @@ export class ChatView {
   }
 
   show() {
-    if (hasKeyboard.matches) this.composer.text.focus({preventScroll: true});
+    if (!byTouch.matches) this.composer.text.focus({preventScroll: true});
   }
   hide() {}
 

@@ -1,5 +1,5 @@
 // The scrolling conversation. It follows the answer while the person stays at its end.
-import {el, icon, reducedMotion} from './dom.js';
+import {el, icon} from './dom.js';
 
 const nearEnd = 48; // pixels
 
@@ -13,7 +13,7 @@ export class Thread {
     );
     this.latest = el(
       'button',
-      {type: 'button', class: 'latest', hidden: true, onclick: () => this.toEnd(true)},
+      {type: 'button', class: 'latest', hidden: true, onclick: () => this.toEnd()},
       icon('down'),
       'Latest',
     );
@@ -35,11 +35,9 @@ export class Thread {
     if (this.follows) this.scroller.scrollTop = this.scroller.scrollHeight;
   }
 
-  toEnd(smoothly = false) {
+  // At once: a smooth way would end where the end was when it began.
+  toEnd() {
     this.follows = true;
-    this.scroller.scrollTo({
-      top: this.scroller.scrollHeight,
-      behavior: smoothly && !reducedMotion.matches ? 'smooth' : 'instant',
-    });
+    this.grow();
   }
 }
