@@ -1,4 +1,4 @@
-// Small helpers to build elements. Text is always set as text, never parsed as HTML.
+// Builds elements. Text is always set as text, never parsed as HTML.
 
 const svgSpace = 'http://www.w3.org/2000/svg';
 
