@@ -88,4 +88,7 @@ class Json {
   std::string place_;
 };
 
+// "a number", "text", "a list", ...
+std::string_view kind_of(const Json& json);
+
 }  // namespace wick
