@@ -27,8 +27,8 @@ struct AnswerParams {
   bool operator==(const AnswerParams&) const = default;
 };
 
-// One answer while it grows: chooses tokens, turns them into text and knows when it is over. The model must live longer.
-// One thread at a time.
+// One answer while it grows: chooses tokens, turns them into text and knows when it is over. The model must live
+// longer. One thread at a time.
 class Answer {
  public:
   // Throws Error(kInvalidArgument) for parameters out of range.

@@ -165,8 +165,7 @@ class Generator::Run {
   int32_t take(const Tensor& logits, int64_t row) {
     const int64_t vocabulary = logits.dim(1);
     const Tensor host = logits.to_device(Device::cpu());
-    const Answer::Step step =
-        answer_.take({host.data<float>() + row * vocabulary, static_cast<size_t>(vocabulary)});
+    const Answer::Step step = answer_.take({host.data<float>() + row * vocabulary, static_cast<size_t>(vocabulary)});
     if (step.is_shown) {
       GenerateEvent event{GenerateEvent::Kind::kToken};
       event.token = &step.choice;

@@ -74,8 +74,16 @@ PrefixMatch PrefixIndex::match(std::span<const int32_t> tokens, int64_t most_tok
   return match;
 }
 
-int64_t PrefixIndex::peek(std::span<const int32_t> tokens, int64_t most_tokens, bool needs_state) const {
-  return find(tokens, full_blocks(tokens, most_tokens), needs_state).depth * kKvBlockTokens;
+PrefixIndex::Peek PrefixIndex::peek(std::span<const int32_t> tokens, int64_t most_tokens, bool needs_state) const {
+  const Place place = find(tokens, full_blocks(tokens, most_tokens), needs_state);
+  Peek peek{place.depth * kKvBlockTokens};
+  size_t taken = place.taken;
+  for (const Node* node = place.node; node; node = node->parent) {
+    const auto first = node->blocks.begin(), last = first + static_cast<ptrdiff_t>(taken);
+    peek.idle_blocks += std::count_if(first, last, [&](int32_t block) { return pool_.uses(block) == 1; });
+    if (node->parent) taken = node->parent->blocks.size();
+  }
+  return peek;
 }
 
 void PrefixIndex::insert(std::span<const int32_t> tokens, std::span<const int32_t> blocks,

@@ -42,8 +42,12 @@ class PrefixIndex {
   // The longest known beginning in full blocks of at most `most_tokens`; with `needs_state`, one with a state behind
   // it.
   PrefixMatch match(std::span<const int32_t> tokens, int64_t most_tokens, bool needs_state = false);
-  // How many tokens match() would find. Counts as no use.
-  int64_t peek(std::span<const int32_t> tokens, int64_t most_tokens, bool needs_state = false) const;
+  // What match() would find. Counts as no use.
+  struct Peek {
+    int64_t tokens = 0;
+    int64_t idle_blocks = 0;  // of those that hold them: nobody else uses them now
+  };
+  Peek peek(std::span<const int32_t> tokens, int64_t most_tokens, bool needs_state = false) const;
 
   // Makes the full blocks of a text known: blocks[i] holds the tokens from i * kKvBlockTokens on. Where a block is
   // known for the same text already that one is kept and the caller keeps its own. Ends before the first unknown

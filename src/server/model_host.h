@@ -25,11 +25,11 @@ std::string_view to_string(ModelState state);  // "unloaded", ...
 struct ModelStatus {
   std::string name;
   ModelState state = ModelState::kUnloaded;
-  double progress = 0;      // kLoading: 0 to 1
-  std::string error;        // kFailed: the sentence
-  int64_t context = 0;      // kReady
-  int64_t bytes = 0;        // kReady: weights and cache
-  int64_t created = 0;      // Unix seconds of the file
+  double progress = 0;  // kLoading: 0 to 1
+  std::string error;    // kFailed: the sentence
+  int64_t context = 0;  // kReady
+  int64_t bytes = 0;    // kReady: weights and cache
+  int64_t created = 0;  // Unix seconds of the file
 };
 
 // The models of a server: loaded in the background when first asked for, each with an engine and a thread that runs it;

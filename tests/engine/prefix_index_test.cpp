@@ -235,13 +235,15 @@ class Traffic {
     const bool needs_state = below(3) == 0;
     const int64_t most = below(4) == 0 ? below(std::ssize(sequence.text) + 40) - 20 : std::ssize(sequence.text) - 1;
     if (uses_index) {
-      const int64_t peeked = index_.peek(sequence.text, most, needs_state);
+      const PrefixIndex::Peek peeked = index_.peek(sequence.text, most, needs_state);
+      const int64_t idle = pool_.idle();
       PrefixMatch match = index_.match(sequence.text, most, needs_state);
       const PlainIndex::Found expected = plain_.match(sequence.text, most, needs_state);
       ASSERT_EQ(match.blocks, expected.blocks);
       ASSERT_EQ(match.state, expected.state);
       ASSERT_EQ(match.tokens, std::ssize(expected.blocks) * kKvBlockTokens);
-      ASSERT_EQ(peeked, match.tokens);
+      ASSERT_EQ(peeked.tokens, match.tokens);
+      ASSERT_EQ(peeked.idle_blocks, idle - pool_.idle());
       sequence.blocks = std::move(match.blocks);
     }
     running_.push_back(std::move(sequence));
@@ -440,7 +442,7 @@ TEST_F(PrefixIndexTest, StatesAreFoundAtTheirPlaces) {
   EXPECT_EQ(index_.match(text, 63, true).state, at_two);
   EXPECT_EQ(index_.match(text, 63, false).state, nullptr);
   EXPECT_EQ(index_.match(text, 63, false).tokens, 48);
-  EXPECT_EQ(index_.peek(text, 63, true), 32);
+  EXPECT_EQ(index_.peek(text, 63, true).tokens, 32);
   EXPECT_ERROR(index_.insert(text, std::span(blocks).first(4), at_two), kInternal, "a state behind 80 tokens");
 }
 
@@ -475,7 +477,7 @@ TEST_F(PrefixIndexTest, EveryBlockOfALongTextMayEndARun) {
   pool.shrink(blocks, 0);
   EXPECT_EQ(index.reclaimable(), pool.total());
   EXPECT_EQ(index.evict(pool.total() - 5), pool.total() - 5);
-  EXPECT_EQ(index.peek(text, std::ssize(text), true), 5 * kKvBlockTokens);
+  EXPECT_EQ(index.peek(text, std::ssize(text), true).tokens, 5 * kKvBlockTokens);
   index.clear();
   EXPECT_EQ(pool.free(), pool.total());
 }
