@@ -7,7 +7,15 @@
 namespace wick {
 namespace {
 
-HttpResponse error_answer(const Error& error) { return error_response(std::make_exception_ptr(error)); }
+// A grammar that leads nowhere is the client's; a model that computes nonsense is ours.
+HttpResponse error_answer(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kUnsupported: return error_response(400, error.what());
+    case ErrorCode::kOutOfMemory: return error_response(503, error.what());
+    default: return error_response(500, error.what());
+  }
+}
 
 HttpResponse full_queue(double retry_after) {
   HttpResponse response =
@@ -27,26 +35,25 @@ void AnswerRun::start(std::vector<EngineRequest> prompts, HttpExchange& exchange
   open_ = choices_ * std::ssize(prompts);
   last_token_.resize(static_cast<size_t>(open_));
   for (size_t i = 0; i < prompts.size(); ++i) {
-    std::optional<RequestId> id;
+    std::optional<HttpResponse> refusal;
     try {
-      id = engine_->submit(std::move(prompts[i]), [run = shared_from_this(), i](const RequestEvent& event) {
+      const auto id = engine_->submit(std::move(prompts[i]), [run = shared_from_this(), i](const RequestEvent& event) {
         run->hear(i, event);
       });
-    } catch (...) {
+      if (!id) refusal = full_queue(engine_->retry_after());
       const std::lock_guard lock(mutex_);
-      if (!is_over_) fail(error_response(std::current_exception()));
+      if (id) ids_.push_back(*id);
+    } catch (...) {
+      refusal = error_response(std::current_exception());
     }
-    std::unique_lock lock(mutex_);
-    if (id) ids_.push_back(*id);
-    if (!id && !is_over_) fail(full_queue(engine_->retry_after()));
-    if (is_over_) break;
+    if (!refusal) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!is_over_) fail(std::move(*refusal));
+    }
+    cancel();  // those before it
+    return;
   }
-  bool is_over = false;
-  {
-    const std::lock_guard lock(mutex_);
-    is_over = is_over_;
-  }
-  if (is_over) cancel();  // those that went before the one that failed
   exchange.on_close([weak = weak_from_this()] {
     if (const auto run = weak.lock()) run->cancel();
   });

@@ -18,8 +18,8 @@ class AnswerRun : public std::enable_shared_from_this<AnswerRun> {
   AnswerRun(ModelHost::EngineRef engine, std::unique_ptr<AnswerWriter> writer, ApiMetrics::Latency latency,
             EngineClock::time_point asked);
 
-  // Hands the prompts to the engine; `exchange` is the writer's. A client that goes cancels them. Throws Error when the
-  // engine refuses one for what it is; a full queue is an answer.
+  // Hands the prompts to the engine; `exchange` is the writer's. A client that goes cancels them. When the engine
+  // refuses one, or has no room, that is the answer.
   void start(std::vector<EngineRequest> prompts, HttpExchange& exchange);
 
  private:

@@ -15,7 +15,7 @@ class AnswerWriter {
   explicit AnswerWriter(std::shared_ptr<HttpExchange> exchange) : exchange_(std::move(exchange)) {}
   virtual ~AnswerWriter() = default;
 
-  // The prompt's log-probabilities, where they were asked for.
+  // The log-probabilities of the prompt's tokens but the first, where they were asked for.
   virtual void on_prompt(int64_t /*prompt*/, const std::vector<TokenChoice>&) {}
   virtual void on_token(int64_t choice, const RequestEvent& event) = 0;
   virtual void on_end(int64_t prompt, int64_t choice, const RequestEvent& event) = 0;

@@ -20,9 +20,9 @@ void CompletionWriter::on_prompt(int64_t prompt, const std::vector<TokenChoice>&
   if (!options_.logprobs) return;
   for (int64_t i = prompt * options_.choices; i < (prompt + 1) * options_.choices; ++i) {
     State& state = states_[static_cast<size_t>(i)];
-    for (size_t t = 0; t < tokens.size(); ++t) {
-      state.choice.logprobs->add(tokens[t], *options_.tokenizer, state.offset, t == 0);
-    }
+    const TokenChoice first{.token = options_.first_tokens[static_cast<size_t>(prompt)]};
+    state.choice.logprobs->add(first, *options_.tokenizer, state.offset, true);
+    for (const TokenChoice& token : tokens) state.choice.logprobs->add(token, *options_.tokenizer, state.offset);
   }
 }
 
