@@ -45,7 +45,9 @@ Engine::Engine(std::shared_ptr<const TextModel> model, const EngineOptions& opti
       memory_(model_->model(), options_, context_of(*model_, options_.context)),
       scheduler_(options_, memory_) {}
 
-Engine::~Engine() {
+Engine::~Engine() { end_all(); }
+
+void Engine::end_all() {
   const Lock lock(state_mutex_);
   take_in();
   while (!scheduler_.empty()) {
@@ -53,6 +55,8 @@ Engine::~Engine() {
     list.back()->answer->end(StopReason::kCancelled);
     end(*list.back());
   }
+  const Lock inbox(inbox_mutex_);
+  is_busy_ = false;
 }
 
 int64_t Engine::kv_bytes() const { return memory_.total() * memory_.cache().bytes_per_block(); }

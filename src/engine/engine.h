@@ -44,7 +44,8 @@ class Engine {
   bool step();
   // Sleeps until there is something to do; false when stop() was called.
   bool wait();
-  void stop();           // thread-safe
+  void stop();           // thread-safe; whoever comes then is turned away
+  void end_all();        // what runs or waits hears kCancelled; while no thread is in step()
   bool is_idle() const;  // thread-safe: nothing runs or waits
 
  private:

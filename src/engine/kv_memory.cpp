@@ -142,7 +142,8 @@ void KvMemory::settle(Sequence& sequence) {
   pool_.shrink(sequence.blocks, sequence.computed);
   const bool at_state = model_.facts().recurrent && sequence.computed % kStateTokens == 0;
   if (keeps(sequence) && (sequence.phase == SequencePhase::kPrefill || at_state)) remember(sequence);
-  if (model_.facts().window > 0) {
+  // Hooks may want to see attention whole.
+  if (model_.facts().window > 0 && !sequence.request->has_hooks()) {
     window_freed_ += pool_.give_up(sequence.blocks, sequence.computed - model_.facts().window + 1);
   }
 }

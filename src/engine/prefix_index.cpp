@@ -115,7 +115,6 @@ PrefixIndex::Node* PrefixIndex::split(const Place& place) {
   upper->parent = lower->parent;
   upper->blocks.assign(lower->blocks.begin(), lower->blocks.begin() + blocks);
   upper->tokens.assign(lower->tokens.begin(), lower->tokens.begin() + tokens);
-  upper->last_used = lower->last_used;
   lower->parent = upper.get();
   lower->blocks.erase(lower->blocks.begin(), lower->blocks.begin() + blocks);
   lower->tokens.erase(lower->tokens.begin(), lower->tokens.begin() + tokens);
@@ -196,8 +195,8 @@ int64_t PrefixIndex::free_ends(int64_t most) {
   return freed;
 }
 
-// Forgets blocks in use that keep idle ones before them from being freed. Happens when a text was computed twice at the
-// same time, and the one whose blocks the index did not take goes on.
+// Forgets blocks in use that keep idle ones before them from being freed: of a text that has given up what lies before
+// its window, or that was computed at the same time as another, whose blocks are the known ones.
 void PrefixIndex::uncover() {
   const auto is_idle = [&](int32_t block) { return pool_.uses(block) == 1; };
   for (const auto& entry : leaves_) {

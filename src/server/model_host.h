@@ -1,10 +1,13 @@
 #pragma once
 
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "engine/engine.h"
@@ -36,30 +39,58 @@ struct ModelStatus {
 // the least recently used one that nobody uses goes when the memory budget needs room. Thread-safe.
 class ModelHost {
  public:
-  // bytes: what models may take together; 0: three quarters of the memory that is free. Throws Error(kInvalidArgument)
-  // for no models or a name given twice.
-  ModelHost(std::vector<ModelEntry> models, int64_t bytes = 0);
-  ~ModelHost();  // lets running answers end as drain() does, without waiting
+  // `bytes`: what models may take together, weights and caches; 0: three quarters of the memory that is free. Throws
+  // Error(kInvalidArgument) for no models or a name given twice.
+  explicit ModelHost(std::vector<ModelEntry> models, int64_t bytes = 0);
+  ~ModelHost();  // whoever still waits for an answer hears that it is cancelled
 
   std::vector<ModelStatus> list() const;
   const std::string& default_model() const;  // the first one
   bool has(std::string_view name) const;
 
-  // Holds the model in memory while it lives.
+  // Keeps the model in memory as long as somebody has one.
   using EngineRef = std::shared_ptr<Engine>;
   // Calls ready(engine, null) at once when the model is there, else on the loading thread once it is; or
-  // ready(null, error). An unknown name is an error that lists the known ones.
+  // ready(null, error). An unknown name is an error that lists the known ones. A model that could not be loaded is
+  // tried again.
   using Ready = std::function<void(EngineRef, const Error*)>;
   void use(std::string_view name, Ready ready);
   // The engine if it is loaded now, for looking at; does not count as use.
   EngineRef loaded(std::string_view name) const;
 
-  // No new requests; waits until running ones have ended or the time is over. True when all have.
+  // Waits until nothing runs or waits in any engine, or the time is over. True when nothing does. Whoever shuts down
+  // has to see to it that no new requests come.
   bool drain(double seconds);
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Slot {
+    ModelEntry entry;
+    ModelState state = ModelState::kUnloaded;
+    double progress = 0;
+    std::string error;
+    int64_t bytes = 0, created = 0;
+    uint64_t last_use = 0;
+    EngineRef engine;
+    std::unique_ptr<EngineThread> thread;
+    std::vector<Ready> waiting;
+  };
+  Slot* find(std::string_view name) const;
+  std::string unknown(std::string_view name) const;
+  void load_loop();
+  void load(Slot& slot);
+  EngineRef make_engine(Slot& slot);
+  int64_t cache_bytes(const Slot& slot) const;
+  void make_room(std::unique_lock<std::mutex>& lock, const Slot& slot, int64_t bytes);
+  static void unload(Slot& slot);
+
+  const int64_t bytes_;
+  mutable std::mutex mutex_;
+  std::condition_variable news_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::deque<Slot*> to_load_;
+  uint64_t uses_ = 0;
+  bool is_stopping_ = false;
+  std::thread loader_;
 };
 
 }  // namespace wick

@@ -98,7 +98,7 @@ class PlainIndex {
       std::optional<Tokens> free_end, covering_end;
       for (const auto& [text, entry] : known_) {
         if (has_longer(text)) continue;
-        const auto older = [&](const std::optional<Tokens>& end) { return !end || entry.used < known_[*end].used; };
+        const auto older = [&, used = entry.used](const auto& end) { return !end || used < known_.at(*end).used; };
         const bool is_idle = users[static_cast<size_t>(entry.block)] == 0;
         if (is_idle && older(free_end)) free_end = text;
         if (!is_idle && covers(text, users) && older(covering_end)) covering_end = text;
