@@ -20,6 +20,15 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+// The first line ends like one of HTTP: "GET / HTTP/2.0".
+bool names_other_version(const boost::beast::flat_buffer& buffer) {
+  const auto bytes = buffer.cdata();
+  std::string_view line(static_cast<const char*>(bytes.data()), bytes.size());
+  line = line.substr(0, line.find("\r\n"));
+  line.remove_prefix(line.size() - std::min(line.size(), std::string_view(" HTTP/2.0").size()));
+  return line.starts_with(" HTTP/") && line.size() == 9 && line[7] == '.' && !line.ends_with(" HTTP/1.1");
+}
+
 }  // namespace
 
 RequestReader::RequestReader(const HttpLimits& limits) : limits_(limits) {
@@ -28,6 +37,7 @@ RequestReader::RequestReader(const HttpLimits& limits) : limits_(limits) {
 }
 
 RequestReader::Step RequestReader::bad(int status, std::string_view message) {
+  is_bad_ = true;
   problem_ = error_response(status, message);
   return Step::kBad;
 }
@@ -39,7 +49,6 @@ RequestReader::Step RequestReader::bad(const boost::system::error_code& error) {
   if (error == http::error::body_limit) {
     return bad(413, cat("The body of the request is longer than ", limits_.body_bytes, " bytes."));
   }
-  if (error == http::error::bad_version) return bad(505, "The request is not of HTTP/1.0 or HTTP/1.1.");
   return bad(400, cat("The request is not valid HTTP: ", error.message(), "."));
 }
 
@@ -52,6 +61,9 @@ RequestReader::Step RequestReader::read(boost::beast::flat_buffer& buffer) {
     // Beast counts only what it has not yet taken in, so that many short lines would pass.
     if (!has_head_ && (parser_.is_header_done() ? bytes_ : bytes_ + buffer.size()) > limits_.header_bytes) {
       return bad(http::make_error_code(http::error::header_limit));
+    }
+    if (error == http::error::bad_version && names_other_version(buffer)) {
+      return bad(505, "The server speaks HTTP/1.1 and HTTP/1.0 only.");
     }
     if (error && error != http::error::need_more) return bad(error);
     if (!has_head_ && parser_.is_header_done()) return take_head();

@@ -26,7 +26,7 @@ class RequestReader {
   const HttpResponse& problem() const { return problem_; }
   bool has_head() const { return has_head_; }
   bool body_is_complete() const { return has_head_ && parser_.is_done(); }
-  bool keep_alive() const { return has_head_ && parser_.keep_alive(); }
+  bool keep_alive() const { return has_head_ && !is_bad_ && parser_.keep_alive(); }
   bool is_http10() const { return has_head_ && parser_.get().version() == 10; }
   // The client waits for "100 Continue" before it sends the body.
   bool awaits_continue() const { return awaits_continue_; }
@@ -43,6 +43,7 @@ class RequestReader {
   HttpResponse problem_;
   uint64_t bytes_ = 0;
   bool has_head_ = false;
+  bool is_bad_ = false;
   bool awaits_continue_ = false;
 };
 

@@ -89,6 +89,7 @@ void Session::parse() {
     entry_.time = std::chrono::system_clock::now();
     entry_.id = context_.next_id++;
     entry_.client = client_;
+    entry_.complete = false;
     started_ = Clock::now();
     is_recorded_ = false;
     is_head_request_ = false;
