@@ -5,6 +5,7 @@
 #include "base/mapped_file.h"
 
 namespace wick {
+namespace {
 
 std::string_view kind_of(const Json& json) {
   if (json.is_null()) return "null";
@@ -13,6 +14,8 @@ std::string_view kind_of(const Json& json) {
   if (json.is_text()) return "text";
   return json.is_array() ? "a list" : "an object";
 }
+
+}  // namespace
 
 Json Json::load(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);

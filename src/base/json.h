@@ -88,7 +88,4 @@ class Json {
   std::string place_;
 };
 
-// "a number", "text", "a list", ...
-std::string_view kind_of(const Json& json);
-
 }  // namespace wick

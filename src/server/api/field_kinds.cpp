@@ -18,6 +18,14 @@ std::string allowed_range(const Limits& limits) {
   return cat(number_text(limits.low), " to ", number_text(limits.high));
 }
 
+std::string_view kind_of(const Json& value) {
+  if (value.is_null()) return "null";
+  if (value.is_bool()) return "true or false";
+  if (value.is_number()) return "a number";
+  if (value.is_text()) return "text";
+  return value.is_array() ? "a list" : "an object";
+}
+
 }  // namespace
 
 RequestError wrong_kind(const std::string& place, const Json& value, std::string_view expected) {
