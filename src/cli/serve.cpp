@@ -51,7 +51,8 @@ ModelEntry entry_of(const std::string& text) {
     return entry;
   }
   if (!fs::exists(path, ignored)) {
-    throw Error(ErrorCode::kIo, cat(in_quotes(path), ": there is no such file or folder. MODEL is a Hugging Face folder, "
+    throw Error(ErrorCode::kIo, cat(in_quotes(path),
+                                    ": there is no such file or folder. MODEL is a Hugging Face folder, "
                                     "a .gguf or a .safetensors file, or NAME=PATH"));
   }
   entry.path = path;

@@ -25,8 +25,7 @@ inline CLI::Validator count_from(int64_t least, int64_t most = int64_t{1} << 40)
   return CLI::Range(least, most).description("");
 }
 inline CLI::Option* add_context_option(CLI::App& command, int64_t& context) {
-  return command
-      .add_option("--context", context, "Tokens of prompt and answers together (default: the model's own)")
+  return command.add_option("--context", context, "Tokens of prompt and answers together (default: the model's own)")
       ->check(count_from(1))
       ->type_name("COUNT");
 }

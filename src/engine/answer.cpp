@@ -15,8 +15,7 @@ Answer::Answer(const TextModel& model, const AnswerParams& params, std::span<con
       stream_(model.tokenizer(), params.stop, params.show_special) {
   sampler_.start(prompt);
   if (params.grammar) {
-    guide_.emplace(*params.grammar, params.grammar_start, model.grammar_vocabulary(),
-                   model.model().facts().vocabulary);
+    guide_.emplace(*params.grammar, params.grammar_start, model.grammar_vocabulary(), model.model().facts().vocabulary);
   }
 }
 

@@ -14,8 +14,8 @@ namespace wick {
 struct GrammarStart {
   int32_t think_open = -1, think_close = -1;  // what is between them is free
   bool is_thinking = false;                   // the prompt has opened the block
-  int32_t leave = -1;           // instead of the grammar's text: everything behind it is free
-  std::vector<int32_t> forced;  // right before the grammar's text
+  int32_t leave = -1;                         // instead of the grammar's text: everything behind it is free
+  std::vector<int32_t> forced;                // right before the grammar's text
 
   bool operator==(const GrammarStart&) const = default;
 };

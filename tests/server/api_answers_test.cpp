@@ -51,9 +51,10 @@ void play(AnswerWriter& writer, const std::vector<std::string>& pieces, StopReas
 
 OrderedJson parsed(const std::string& text) { return OrderedJson::parse(text); }
 
-const std::vector<std::string> kThinksAndCalls = {"<think>", "Let me", " see.", "</think>", "\n\nI ",  "call.\n",
-                                                  "<tool",   "_call>", "\n{\"name\": \"f\", \"argu", "ments\": {\"x\"",
-                                                  ": 1}}",   "\n</tool_call>"};
+const std::vector<std::string> kThinksAndCalls = {"<think>",         "Let me", " see.",
+                                                  "</think>",        "\n\nI ", "call.\n",
+                                                  "<tool",           "_call>", "\n{\"name\": \"f\", \"argu",
+                                                  "ments\": {\"x\"", ": 1}}",  "\n</tool_call>"};
 
 TEST(ApiAnswers, AWholeChatCompletion) {
   const auto exchange = std::make_shared<RecordedExchange>();
@@ -90,9 +91,11 @@ TEST(ApiAnswers, AWholeChatCompletionWithThoughtsAndACall) {
 
 TEST(ApiAnswers, FinishReasons) {
   GenerateResult result;
-  const std::pair<StopReason, const char*> reasons[] = {
-      {StopReason::kEndOfText, "stop"},      {StopReason::kStopString, "stop"}, {StopReason::kLength, "length"},
-      {StopReason::kContextFull, "length"}, {StopReason::kDeadline, "length"}};
+  const std::pair<StopReason, const char*> reasons[] = {{StopReason::kEndOfText, "stop"},
+                                                        {StopReason::kStopString, "stop"},
+                                                        {StopReason::kLength, "length"},
+                                                        {StopReason::kContextFull, "length"},
+                                                        {StopReason::kDeadline, "length"}};
   for (const auto& [reason, expected] : reasons) {
     result.reason = reason;
     EXPECT_EQ(finish_reason(result, false), expected);
@@ -236,8 +239,7 @@ TEST(ApiAnswers, CompletionsOfTwoPrompts) {
   writer.finish();
   const OrderedJson answer = parsed(exchange->sent->body);
   EXPECT_EQ(answer["object"], "text_completion");
-  EXPECT_EQ(answer["choices"],
-            parsed(R"([{"text": "One ab", "index": 0, "logprobs": null, "finish_reason": "length"},
+  EXPECT_EQ(answer["choices"], parsed(R"([{"text": "One ab", "index": 0, "logprobs": null, "finish_reason": "length"},
                        {"text": "Two c", "index": 1, "logprobs": null, "finish_reason": "stop"}])"));
   EXPECT_EQ(answer["usage"]["completion_tokens"], 3);
 }
@@ -261,16 +263,14 @@ TEST(ApiAnswers, EventsOfAResponse) {
     if (event.name == "response.function_call_arguments.delta") arguments += last["delta"];
     if (names.empty() || names.back() != event.name) names.push_back(event.name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"response.created", "response.in_progress", "response.output_item.added",
-                                             "response.content_part.added", "response.reasoning_text.delta",
-                                             "response.reasoning_text.done", "response.content_part.done",
-                                             "response.output_item.done", "response.output_item.added",
-                                             "response.content_part.added", "response.output_text.delta",
-                                             "response.output_text.done", "response.content_part.done",
-                                             "response.output_item.done", "response.output_item.added",
-                                             "response.function_call_arguments.delta",
-                                             "response.function_call_arguments.done", "response.output_item.done",
-                                             "response.completed"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "response.created", "response.in_progress", "response.output_item.added", "response.content_part.added",
+                "response.reasoning_text.delta", "response.reasoning_text.done", "response.content_part.done",
+                "response.output_item.done", "response.output_item.added", "response.content_part.added",
+                "response.output_text.delta", "response.output_text.done", "response.content_part.done",
+                "response.output_item.done", "response.output_item.added", "response.function_call_arguments.delta",
+                "response.function_call_arguments.done", "response.output_item.done", "response.completed"}));
   EXPECT_EQ(text, "I call.");
   EXPECT_EQ(arguments, R"({"x": 1})");
   const OrderedJson& response = last["response"];

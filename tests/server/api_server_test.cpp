@@ -1,8 +1,8 @@
 // The API from end to end: real connections, the real engine, and Ember's sure-fire answers.
 #include <gtest/gtest.h>
 
-#include "support/api_server.h"
 #include "engine/generator.h"
+#include "support/api_server.h"
 
 namespace wick {
 namespace {
@@ -74,9 +74,10 @@ TEST(ApiServer, CallsATool) {
 
   const std::string conversation = cat(
       R"({"temperature": 0, "messages": [{"role": "user", "content": "What is the weather in Lyon?"},
-          {"role": "assistant", "tool_calls": [)", call.dump(), R"(]},
-          {"role": "tool", "tool_call_id": )", call["id"].dump(),
-      R"(, "content": "{\"temperature\": 12, \"sky\": \"cloudy\"}"}], )", kWeather, "}");
+          {"role": "assistant", "tool_calls": [)",
+      call.dump(), R"(]},
+          {"role": "tool", "tool_call_id": )",
+      call["id"].dump(), R"(, "content": "{\"temperature\": 12, \"sky\": \"cloudy\"}"}], )", kWeather, "}");
   EXPECT_EQ(server().answer(kChat, conversation)["choices"][0]["message"]["content"],
             "In Lyon it is cloudy and 12 degrees.");
 }
@@ -107,7 +108,8 @@ TEST(ApiServer, KeepsToASchema) {
   EXPECT_TRUE(content["name"] == "Tom" || content["name"] == "Ann") << content;
   EXPECT_EQ(content.size(), 2u);
 
-  const OrderedJson object = server().answer(kChat, ask("Tell me a story.", R"("response_format": {"type": "json_object"},
+  const OrderedJson object =
+      server().answer(kChat, ask("Tell me a story.", R"("response_format": {"type": "json_object"},
       "max_tokens": 400, "repetition_penalty": 1.1)"));
   if (object["choices"][0]["finish_reason"] == "stop") {
     EXPECT_TRUE(OrderedJson::parse(object["choices"][0]["message"]["content"].get<std::string>()).is_object());
@@ -116,8 +118,9 @@ TEST(ApiServer, KeepsToASchema) {
 
 TEST(ApiServer, ASchemaBindsTheAnswerAndNotTheThinking) {
   const OrderedJson tokens = server().answer("/tokenize", R"({"content": "<think>"})")["tokens"];
-  const OrderedJson answer = server().answer(
-      kChat, ask(kSum, cat(R"("grammar": "root ::= \"sum: \" [0-9]+", "logit_bias": {")", tokens[0].get<int64_t>(), R"(": 40})")));
+  const OrderedJson answer =
+      server().answer(kChat, ask(kSum, cat(R"("grammar": "root ::= \"sum: \" [0-9]+", "logit_bias": {")",
+                                           tokens[0].get<int64_t>(), R"(": 40})")));
   const OrderedJson& message = answer["choices"][0]["message"];
   EXPECT_NE(message["reasoning_content"].get<std::string>().find("8 + 5 = 13"), std::string::npos) << answer;
   EXPECT_TRUE(message["content"].get<std::string>().starts_with("sum: ")) << answer;
@@ -202,9 +205,9 @@ TEST(ApiServer, CompletionsWithEchoAndLogprobs) {
   EXPECT_EQ(logprobs["text_offset"][1], logprobs["tokens"][0].get<std::string>().size());
 
   // The prompt's own numbers are those that the same tokens get when they are generated.
-  const OrderedJson longer = server().answer(
-      "/v1/completions", cat(R"({"prompt": )", OrderedJson(text).dump(),
-                             R"(, "max_tokens": 0, "temperature": 0, "echo": true, "logprobs": 1})"));
+  const OrderedJson longer =
+      server().answer("/v1/completions", cat(R"({"prompt": )", OrderedJson(text).dump(),
+                                             R"(, "max_tokens": 0, "temperature": 0, "echo": true, "logprobs": 1})"));
   EXPECT_EQ(longer["choices"][0]["text"], text);
   EXPECT_EQ(longer["choices"][0]["logprobs"]["tokens"], logprobs["tokens"]);
   for (size_t i = 1; i < logprobs["tokens"].size(); ++i) {
@@ -216,9 +219,9 @@ TEST(ApiServer, CompletionsWithEchoAndLogprobs) {
 TEST(ApiServer, CompletionsOfSeveralPrompts) {
   const OrderedJson tokens = server().answer("/tokenize", R"({"content": "Once upon a time"})");
   const std::string ids = tokens["tokens"].dump();
-  const OrderedJson answer = server().answer(
-      "/v1/completions", cat(R"({"prompt": [)", ids, R"(, "The capital of France", )", ids,
-                             R"(], "max_tokens": 5, "temperature": 0, "n": 2})"));
+  const OrderedJson answer =
+      server().answer("/v1/completions", cat(R"({"prompt": [)", ids, R"(, "The capital of France", )", ids,
+                                             R"(], "max_tokens": 5, "temperature": 0, "n": 2})"));
   const OrderedJson& choices = answer["choices"];
   ASSERT_EQ(choices.size(), 6u);
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(choices[i]["index"], i);
@@ -250,7 +253,8 @@ TEST(ApiServer, TokensThereAndBack) {
       server().answer("/tokenize", R"({"content": "Naïve 日本", "with_pieces": true, "add_special": false})");
   EXPECT_EQ(tokens["count"], tokens["tokens"].size());
   EXPECT_EQ(tokens["pieces"].size(), tokens["tokens"].size());
-  EXPECT_EQ(server().answer("/detokenize", cat(R"({"tokens": )", tokens["tokens"].dump(), "}"))["content"], "Naïve 日本");
+  EXPECT_EQ(server().answer("/detokenize", cat(R"({"tokens": )", tokens["tokens"].dump(), "}"))["content"],
+            "Naïve 日本");
   const OrderedJson chat = server().answer("/tokenize", R"({"messages": [{"role": "user", "content": "Hi"}]})");
   EXPECT_EQ(server().answer("/detokenize", cat(R"({"tokens": )", chat["tokens"].dump(), "}"))["content"],
             "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");

@@ -15,7 +15,7 @@ void move_references(OrderedJson& schema, const std::string& to) {
   if (!schema.is_object()) return;
   for (const auto& [name, value] : schema.items()) {
     if (name == "$ref" && value.is_string() && value.get_ref<const std::string&>().starts_with('#')) {
-      value = "#" + to + value.get_ref<const std::string&>().substr(1);
+      value = cat("#", to, value.get_ref<const std::string&>().substr(1));
     } else {
       move_references(value, to);
     }
@@ -47,7 +47,8 @@ void let_think_first(GrammarStart& start, const ResponseFormat& format, const Te
   start.is_thinking = format.starts_in_reasoning;
   if (start.think_close < 0) start.think_open = -1;
   if (start.is_thinking && start.think_close < 0) {
-    throw RequestError(param, cat(param, " is not supported for ", model.name(), ", the end of whose thinking is no token"),
+    throw RequestError(param,
+                       cat(param, " is not supported for ", model.name(), ", the end of whose thinking is no token"),
                        "unsupported_value");
   }
 }
@@ -79,8 +80,7 @@ AnswerRules forced_call(const ChatRequest& request, const TextModel& model, cons
 
 }  // namespace
 
-OrderedJson call_schema(const std::vector<ToolRequest>& tools, std::string_view only,
-                        std::string_view arguments_name) {
+OrderedJson call_schema(const std::vector<ToolRequest>& tools, std::string_view only, std::string_view arguments_name) {
   OrderedJson options = OrderedJson::array();
   for (const ToolRequest& tool : tools) {
     if (!only.empty() && tool.function.name != only) continue;
@@ -102,7 +102,8 @@ AnswerRules answer_rules(const ChatRequest& request, const TextModel& model, con
   const bool wants_json = request.response_format.type != "text";
   const bool forces_call = request.tool_choice && request.tool_choice->forces();
   if (request.grammar && (wants_json || forces_call)) {
-    throw RequestError("grammar", cat("grammar cannot be combined with ", forces_call ? "tool_choice" : "response_format"));
+    throw RequestError("grammar",
+                       cat("grammar cannot be combined with ", forces_call ? "tool_choice" : "response_format"));
   }
   if (forces_call) return forced_call(request, model, format, grammars);
   AnswerRules rules;
@@ -112,9 +113,9 @@ AnswerRules answer_rules(const ChatRequest& request, const TextModel& model, con
   if (format.tool_calls != ToolCallShape::kNone) {  // there are tools, and it may call one instead
     rules.start.leave = format.tool_calls == ToolCallShape::kTagged ? id_or_none(model.tokenizer(), kCallOpen) : -1;
     if (rules.start.leave < 0) {
-      throw RequestError(param, cat(param, " cannot be combined with tools for ", model.name(),
-                                    ": where a call begins is no token"),
-                         "unsupported_value");
+      throw RequestError(
+          param, cat(param, " cannot be combined with tools for ", model.name(), ": where a call begins is no token"),
+          "unsupported_value");
     }
   }
   rules.grammar = grammar_of(param, [&] {

@@ -37,9 +37,8 @@ void AnswerRun::start(std::vector<EngineRequest> prompts, HttpExchange& exchange
   for (size_t i = 0; i < prompts.size(); ++i) {
     std::optional<HttpResponse> refusal;
     try {
-      const auto id = engine_->submit(std::move(prompts[i]), [run = shared_from_this(), i](const RequestEvent& event) {
-        run->hear(i, event);
-      });
+      const auto id = engine_->submit(
+          std::move(prompts[i]), [run = shared_from_this(), i](const RequestEvent& event) { run->hear(i, event); });
       if (!id) refusal = full_queue(engine_->retry_after());
       const std::lock_guard lock(mutex_);
       if (id) ids_.push_back(*id);

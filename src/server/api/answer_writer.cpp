@@ -1,5 +1,7 @@
 #include "server/api/answer_writer.h"
 
+#include "base/text.h"
+
 namespace wick {
 
 HttpResponse event_stream_head() {
@@ -26,7 +28,7 @@ void AnswerWriter::fail(HttpResponse error) {
     return;
   }
   while (error.body.ends_with('\n')) error.body.pop_back();
-  exchange_->write("data: " + error.body + "\n\n");
+  exchange_->write(cat("data: ", error.body, "\n\n"));
   exchange_->finish();
 }
 

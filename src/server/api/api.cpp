@@ -85,7 +85,8 @@ void Api::with_engine(const std::string& model, const Exchange& exchange, WithEn
   if (!host_->has(name)) {
     std::string known;
     for (const ModelStatus& status : host_->list()) known += cat(known.empty() ? "" : ", ", in_quotes(status.name));
-    throw RequestError("model", cat("there is no model ", in_quotes(name), "; known are: ", known), "model_not_found", 404);
+    throw RequestError("model", cat("there is no model ", in_quotes(name), "; known are: ", known), "model_not_found",
+                       404);
   }
   host_->use(name, [name, exchange, callback = std::move(callback)](EngineRef engine, const Error* error) {
     if (error) {

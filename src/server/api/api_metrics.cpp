@@ -12,10 +12,10 @@ ApiMetrics::ApiMetrics(std::shared_ptr<Metrics> metrics, std::shared_ptr<ModelHo
 
 ApiMetrics::Latency ApiMetrics::latency(const std::string& model) {
   const MetricLabels labels = {{"model", model}};
-  return {&metrics_->histogram("wick_first_token_seconds", "From a request to its first token.", second_buckets(),
-                               labels),
-          &metrics_->histogram("wick_next_token_seconds", "From one token of an answer to the next.", second_buckets(),
-                               labels)};
+  return {
+      &metrics_->histogram("wick_first_token_seconds", "From a request to its first token.", second_buckets(), labels),
+      &metrics_->histogram("wick_next_token_seconds", "From one token of an answer to the next.", second_buckets(),
+                           labels)};
 }
 
 void ApiMetrics::look_at_engines() {

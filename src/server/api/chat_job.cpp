@@ -3,6 +3,7 @@
 #include <limits>
 #include <random>
 
+#include "base/utf8.h"
 #include "engine/chat_prompt.h"
 #include "server/api/answer_rules.h"
 
@@ -68,8 +69,8 @@ EngineRequest engine_request(const ChoicesRequest& request, const TextModel& mod
   job.choices = request.n;
   job.priority = priority_of(request.priority);
   if (request.timeout) {
-    job.deadline =
-        EngineClock::now() + std::chrono::duration_cast<EngineClock::duration>(std::chrono::duration<double>(*request.timeout));
+    job.deadline = EngineClock::now() +
+                   std::chrono::duration_cast<EngineClock::duration>(std::chrono::duration<double>(*request.timeout));
   }
   return job;
 }
@@ -108,7 +109,12 @@ void set_variables(const ChatRequest& request, Dict& variables) {
   }
   if (request.enable_thinking) variables.set("enable_thinking", *request.enable_thinking);
   if (!request.chat_template_kwargs) return;
-  for (const auto& [name, value] : request.chat_template_kwargs->as_object()) variables.set(name, Value(value));
+  for (const auto& [name, value] : request.chat_template_kwargs->as_object()) {
+    if (name == "messages" || name == "tools" || name == "documents") {  // where control tokens are looked for
+      throw RequestError("chat_template_kwargs", cat("chat_template_kwargs has ", in_quotes(name), ", which is taken"));
+    }
+    variables.set(name, Value(value));
+  }
 }
 
 }  // namespace

@@ -99,13 +99,12 @@ void FieldKind<ToolChoice>::read(const Json& value, const std::string& place, co
 
 const Fields<JsonSchemaRequest>& JsonSchemaRequest::fields() {
   using R = JsonSchemaRequest;
-  static const Fields<R> fields =
-      Fields<R>("JsonSchemaFormat", BodyUse::kRequest)
-          .add("name", &R::name, "Its name; changes nothing.")
-          .add("description", &R::description, "What it is for; changes nothing.")
-          .add("schema", &R::schema, "JSON Schema that the answer satisfies.")
-          .required()
-          .add("strict", &R::strict, "Answers keep to the schema whatever this says.");
+  static const Fields<R> fields = Fields<R>("JsonSchemaFormat", BodyUse::kRequest)
+                                      .add("name", &R::name, "Its name; changes nothing.")
+                                      .add("description", &R::description, "What it is for; changes nothing.")
+                                      .add("schema", &R::schema, "JSON Schema that the answer satisfies.")
+                                      .required()
+                                      .add("strict", &R::strict, "Answers keep to the schema whatever this says.");
   return fields;
 }
 

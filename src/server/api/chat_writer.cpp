@@ -98,7 +98,7 @@ ChatStream::ChatStream(std::shared_ptr<HttpExchange> exchange, ChatAnswerOptions
   chunk.model = options_.head.model;
   chunk.system_fingerprint = options_.head.fingerprint;
   const std::string whole = to_text(ChatChunk::fields().write(chunk));  // {...,"choices":[]}
-  before_choice_ = "data: " + whole.substr(0, whole.size() - 2);
+  before_choice_ = cat("data: ", std::string_view(whole).substr(0, whole.size() - 2));
   behind_choice_ = options_.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n";
 }
 

@@ -16,15 +16,15 @@ const Fields<CompletionChoice>& CompletionChoice::fields() {
 
 const Fields<Completion>& Completion::fields() {
   using R = Completion;
-  static const Fields<R> fields = Fields<R>("Completion", BodyUse::kResponse)
-                                      .add("id", &R::id, "")
-                                      .add("object", &R::object, "text_completion")
-                                      .add("created", &R::created, "Unix seconds.")
-                                      .add("model", &R::model, "Which one answered.")
-                                      .add("system_fingerprint", &R::system_fingerprint,
-                                           "Changes with the version of Wick and with the model.")
-                                      .add("choices", &R::choices, "The answers.")
-                                      .add("usage", &R::usage, "In the last chunk, when asked for.");
+  static const Fields<R> fields =
+      Fields<R>("Completion", BodyUse::kResponse)
+          .add("id", &R::id, "")
+          .add("object", &R::object, "text_completion")
+          .add("created", &R::created, "Unix seconds.")
+          .add("model", &R::model, "Which one answered.")
+          .add("system_fingerprint", &R::system_fingerprint, "Changes with the version of Wick and with the model.")
+          .add("choices", &R::choices, "The answers.")
+          .add("usage", &R::usage, "In the last chunk, when asked for.");
   return fields;
 }
 

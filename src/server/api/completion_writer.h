@@ -13,7 +13,7 @@ namespace wick {
 
 struct CompletionAnswerOptions {
   AnswerHead head;
-  std::vector<std::string> echo;  // per prompt: what stands before each of its answers; empty: nothing
+  std::vector<std::string> echo;      // per prompt: what stands before each of its answers; empty: nothing
   std::vector<int32_t> first_tokens;  // per prompt: its first, of which on_prompt() does not tell
   int64_t prompts = 1, choices = 1;
   bool stream = false, logprobs = false, include_usage = false;

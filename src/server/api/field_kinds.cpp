@@ -44,8 +44,8 @@ void check_word(const std::string& place, const std::string& value, const Limits
     if (value == word) return;
     allowed += cat(allowed.empty() ? "" : ", ", in_quotes(word));
   }
-  throw RequestError(place, cat(place, " is ", in_quotes(value), ", allowed ",
-                                limits.words.size() == 1 ? "is " : "are ", allowed));
+  throw RequestError(
+      place, cat(place, " is ", in_quotes(value), ", allowed ", limits.words.size() == 1 ? "is " : "are ", allowed));
 }
 
 void add_limits(OrderedJson& schema, const Limits& limits) {

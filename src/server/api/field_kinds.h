@@ -43,7 +43,7 @@ class SchemaSet {
       schemas_[fields.name()] = nullptr;  // while it is made: it may hold itself
       schemas_[fields.name()] = fields.schema(*this);
     }
-    return {{"$ref", "#/components/schemas/" + fields.name()}};
+    return {{"$ref", cat("#/components/schemas/", fields.name())}};
   }
   const OrderedJson& schemas() const { return schemas_; }
 
@@ -56,11 +56,17 @@ template <typename V>
 struct FieldKind;
 
 template <typename V>
-concept ReadableField = requires(V& out) { FieldKind<V>::read(Json(), std::string(), Limits(), out); };
+concept ReadableField = requires(V& out) {
+  FieldKind<V>::read(Json(), std::string(), Limits(), out);
+};
 template <typename V>
-concept WritableField = requires(const V& value) { FieldKind<V>::write(value); };
+concept WritableField = requires(const V& value) {
+  FieldKind<V>::write(value);
+};
 template <typename T>
-concept HasFields = requires { T::fields().name(); };
+concept HasFields = requires {
+  T::fields().name();
+};
 
 template <>
 struct FieldKind<bool> {
@@ -121,8 +127,8 @@ struct FieldKind<OrderedJson> {
 template <typename V>
 struct FieldKind<std::optional<V>> {
   static OrderedJson schema(SchemaSet& set) { return FieldKind<V>::schema(set); }
-  static void read(const Json& value, const std::string& place, const Limits& limits, std::optional<V>& out)
-      requires ReadableField<V> {
+  static void read(const Json& value, const std::string& place, const Limits& limits,
+                   std::optional<V>& out) requires ReadableField<V> {
     FieldKind<V>::read(value, place, limits, out.emplace());
   }
   static OrderedJson write(const std::optional<V>& value) requires WritableField<V> {
@@ -133,8 +139,8 @@ struct FieldKind<std::optional<V>> {
 template <typename V>
 struct FieldKind<std::vector<V>> {
   static OrderedJson schema(SchemaSet& set) { return {{"type", "array"}, {"items", FieldKind<V>::schema(set)}}; }
-  static void read(const Json& value, const std::string& place, const Limits& limits, std::vector<V>& out)
-      requires ReadableField<V> {
+  static void read(const Json& value, const std::string& place, const Limits& limits,
+                   std::vector<V>& out) requires ReadableField<V> {
     if (!value.is_array()) throw wrong_kind(place, value, "a list");
     out.clear();
     for (const Json& item : value.as_array()) {

@@ -48,12 +48,13 @@ class Fields {
   template <typename Base>
   requires std::derived_from<T, Base> Fields& add_all(const Fields<Base>& base) {
     for (const auto& from : base.fields_) {
-      Field field{from.name,        from.doc,         from.refusal,     from.limits,
-                  from.usual,       from.is_required, from.is_optional, from.is_nullable};
+      Field field{from.name,  from.doc,         from.refusal,     from.limits,
+                  from.usual, from.is_required, from.is_optional, from.is_nullable};
       field.schema = from.schema;
-      if (from.read) field.read = [read = from.read](const Json& v, const std::string& p, const Limits& l, T& out) {
-        read(v, p, l, out);
-      };
+      if (from.read)
+        field.read = [read = from.read](const Json& v, const std::string& p, const Limits& l, T& out) {
+          read(v, p, l, out);
+        };
       if (from.write) field.write = [write = from.write](const T& value) { return write(value); };
       fields_.push_back(std::move(field));
     }

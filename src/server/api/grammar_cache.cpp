@@ -5,7 +5,7 @@
 namespace wick {
 
 Grammar GrammarCache::gbnf(std::string_view text) {
-  return find_or_make("g" + std::string(text), [&] { return Grammar::from_gbnf(text); });
+  return find_or_make(cat("g", text), [&] { return Grammar::from_gbnf(text); });
 }
 
 Grammar GrammarCache::json_object() {
@@ -13,7 +13,7 @@ Grammar GrammarCache::json_object() {
 }
 
 Grammar GrammarCache::json_schema(const Json& schema) {
-  return find_or_make("s" + to_text(to_ordered(schema)),
+  return find_or_make(cat("s", to_text(to_ordered(schema))),
                       [&] { return Grammar::from_json_schema(schema, JsonLayout::kOneLine); });
 }
 

@@ -52,8 +52,8 @@ class Document {
     OrderedJson success = std::move(answer);
     if (events) success.update(content("text/event-stream", *events));
     operation["responses"]["200"] = {{"description", "The answer."}, {"content", std::move(success)}};
-    operation["responses"]["default"] = {
-        {"description", "What is wrong."}, {"content", content("application/json", set_.reference<ErrorAnswer>())}};
+    operation["responses"]["default"] = {{"description", "What is wrong."},
+                                         {"content", content("application/json", set_.reference<ErrorAnswer>())}};
     paths_[path][method] = std::move(operation);
   }
   template <typename T>
@@ -99,8 +99,7 @@ OrderedJson openapi_document() {
             {"description", "An OpenAI-compatible API over the models of this server."}}},
           {"paths", document.paths()},
           {"components",
-           {{"schemas", set.schemas()},
-            {"securitySchemes", {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
+           {{"schemas", set.schemas()}, {"securitySchemes", {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
           {"security", {OrderedJson::object(), {{"bearer", OrderedJson::array()}}}}};
 }
 

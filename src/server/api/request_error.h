@@ -12,7 +12,10 @@ namespace wick {
 class RequestError : public Error {
  public:
   RequestError(std::string param, const std::string& message, std::string code = "invalid_value", int status = 400)
-      : Error(ErrorCode::kInvalidArgument, message), param_(std::move(param)), code_(std::move(code)), status_(status) {}
+      : Error(ErrorCode::kInvalidArgument, message),
+        param_(std::move(param)),
+        code_(std::move(code)),
+        status_(status) {}
 
   const std::string& param() const { return param_; }
   const std::string& word() const { return code_; }

@@ -72,8 +72,8 @@ void read_item(const Json& item, const std::string& at, std::vector<ChatMessage>
 }  // namespace
 
 OrderedJson FieldKind<ResponsesInput>::schema(SchemaSet& set) {
-  OrderedJson items = {{"anyOf",
-                        {set.reference<ChatMessage>(), set.reference<CallItem>(), set.reference<OutputItem>()}}};
+  OrderedJson items = {
+      {"anyOf", {set.reference<ChatMessage>(), set.reference<CallItem>(), set.reference<OutputItem>()}}};
   return {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"items", std::move(items)}}}}};
 }
 

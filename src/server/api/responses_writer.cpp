@@ -98,24 +98,15 @@ OrderedJson ResponsesWriter::item_json(const Item& item, bool is_done) const {
       return {{"id", item.id}, {"type", "message"}, {"status", status}, {"role", "assistant"}, {"content", content}};
     case Kind::kCall: break;
   }
-  return {{"id", item.id},
-          {"type", "function_call"},
-          {"status", status},
-          {"call_id", item.call_id},
-          {"name", item.name},
-          {"arguments", is_done ? item.text : std::string()}};
+  return {{"id", item.id},           {"type", "function_call"}, {"status", status},
+          {"call_id", item.call_id}, {"name", item.name},       {"arguments", is_done ? item.text : std::string()}};
 }
 
 OrderedJson ResponsesWriter::response_json(std::string_view status) const {
-  OrderedJson response = {{"id", head_.id},
-                          {"object", "response"},
-                          {"created_at", head_.created},
-                          {"status", status},
-                          {"background", false},
-                          {"error", nullptr},
-                          {"incomplete_details", nullptr},
-                          {"model", head_.model},
-                          {"output", output_}};
+  OrderedJson response = {
+      {"id", head_.id},      {"object", "response"}, {"created_at", head_.created},   {"status", status},
+      {"background", false}, {"error", nullptr},     {"incomplete_details", nullptr}, {"model", head_.model},
+      {"output", output_}};
   if (status == "incomplete") response["incomplete_details"] = {{"reason", "max_output_tokens"}};
   response.update(echo_);
   response["usage"] = status == "in_progress" ? OrderedJson() : usage_json(usage_.usage());
@@ -223,7 +214,7 @@ void ResponsesWriter::on_end(int64_t prompt, int64_t, const RequestEvent& event)
 void ResponsesWriter::finish() {
   const std::string status = is_complete_ ? "completed" : "incomplete";
   if (stream_) {
-    add_event({{"type", "response." + status}, {"response", response_json(status)}});
+    add_event({{"type", cat("response.", status)}, {"response", response_json(status)}});
     flush();
     exchange().finish();
     return;

@@ -32,8 +32,7 @@ const Fields<SamplingRequest>& SamplingRequest::fields() {
           .add("dry_window", &R::dry_window, "How many of the last tokens are searched; -1: all. An extension.")
           .range(-1)
           .add("dry_breakers", &R::dry_breakers, "Texts that no repetition reaches across. An extension.")
-          .add("xtc_probability", &R::xtc_probability,
-               "How often the most likely choices are left out. An extension.")
+          .add("xtc_probability", &R::xtc_probability, "How often the most likely choices are left out. An extension.")
           .range(0, 1)
           .add("xtc_threshold", &R::xtc_threshold, "How likely these are at least. An extension.")
           .range(0, 1)

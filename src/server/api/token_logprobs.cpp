@@ -48,8 +48,8 @@ const Fields<TokenLogprob>& TokenLogprob::fields() {
 }
 
 const Fields<ChatLogprobs>& ChatLogprobs::fields() {
-  static const Fields<ChatLogprobs> fields = Fields<ChatLogprobs>("ChatLogprobs", BodyUse::kResponse)
-                                                 .add("content", &ChatLogprobs::content, "One per token.");
+  static const Fields<ChatLogprobs> fields =
+      Fields<ChatLogprobs>("ChatLogprobs", BodyUse::kResponse).add("content", &ChatLogprobs::content, "One per token.");
   return fields;
 }
 

@@ -45,9 +45,8 @@ const Fields<DetokenizeRequest>& DetokenizeRequest::fields() {
 }
 
 const Fields<DetokenizeAnswer>& DetokenizeAnswer::fields() {
-  static const Fields<DetokenizeAnswer> fields =
-      Fields<DetokenizeAnswer>("DetokenizeAnswer", BodyUse::kResponse)
-          .add("content", &DetokenizeAnswer::content, "The text.");
+  static const Fields<DetokenizeAnswer> fields = Fields<DetokenizeAnswer>("DetokenizeAnswer", BodyUse::kResponse)
+                                                     .add("content", &DetokenizeAnswer::content, "The text.");
   return fields;
 }
 
