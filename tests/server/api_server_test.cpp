@@ -120,7 +120,7 @@ TEST(ApiServer, ASchemaBindsTheAnswerAndNotTheThinking) {
   const OrderedJson tokens = server().answer("/tokenize", R"({"content": "<think>"})")["tokens"];
   const OrderedJson answer =
       server().answer(kChat, ask(kSum, cat(R"("grammar": "root ::= \"sum: \" [0-9]+", "logit_bias": {")",
-                                           tokens[0].get<int64_t>(), R"(": 40})")));
+                                           tokens[0].get<int64_t>(), R"(": 4})")));
   const OrderedJson& message = answer["choices"][0]["message"];
   EXPECT_NE(message["reasoning_content"].get<std::string>().find("8 + 5 = 13"), std::string::npos) << answer;
   EXPECT_TRUE(message["content"].get<std::string>().starts_with("sum: ")) << answer;

@@ -171,8 +171,10 @@ template <std::integral V>
 void FieldKind<V>::read(const Json& value, const std::string& place, const Limits& limits, V& out) {
   const int64_t number = whole_number(value, place);
   Limits own = limits;
-  own.low = std::max(own.low, static_cast<double>(std::numeric_limits<V>::min()));
-  own.high = std::min(own.high, static_cast<double>(std::numeric_limits<V>::max()));
+  if (sizeof(V) < sizeof(int64_t)) {
+    own.low = std::max(own.low, static_cast<double>(std::numeric_limits<V>::min()));
+    own.high = std::min(own.high, static_cast<double>(std::numeric_limits<V>::max()));
+  }
   check_range(place, static_cast<double>(number), own);
   out = static_cast<V>(number);
 }
