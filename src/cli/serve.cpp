@@ -159,7 +159,7 @@ int serve(const ServeArguments& arguments) {
                      Colour::kDim));
   preload(*host, arguments, names);
   while (watch.signal() == 0) std::this_thread::sleep_for(kPoll);
-  say("\nRunning answers are finished; Ctrl-C once more ends at once.");
+  say("\nFinishing what is being answered; Ctrl-C once more ends at once.");
   api.stop();
   server.stop(kGrace);
   return 0;

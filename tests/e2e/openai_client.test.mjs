@@ -166,7 +166,7 @@ test('responses as a stream', async () => {
   assert.equal(text, sumAnswer);
   assert.equal(last, 'response.completed');
   const collected = await client.responses.stream({model, input: sum[0].content, temperature: 0}).finalResponse();
-  assert.equal(collected.output_text, sumAnswer);
+  assert.equal(collected.output[0].content[0].text, sumAnswer);
 });
 
 test('models', async () => {
