@@ -145,6 +145,7 @@ void Unpack256(const PackedJob& job, int64_t column, int64_t end, const Panel256
   for (size_t first = 0; first < static_cast<size_t>(kPanel); first += kTile) {
     const TileRows<typename Format::Block> tile(job, std::min<int64_t>(column + first, end - 1), end);
     for (int64_t block = 0; block < blocks; ++block) {
+      PrefetchNextTile(job, tile, block);
       typename Format::State scales[kTile];
       for (size_t i = 0; i < kTile; ++i) Format::Scales(tile.row[i][block], scales[i]);
       for (size_t h = 0; h < kGroups / kTile; ++h) {
@@ -243,7 +244,7 @@ void PanelTile256(const PackedJob& job, int64_t first_row, int64_t column, int64
 
 template <class Format>
 void Many256(const PackedJob& job, int64_t begin, int64_t end) {
-  const int64_t blocks = job.x.k / 256, at_once = cpu::panels_at_once(job.x.k),
+  const int64_t blocks = job.x.k / 256, at_once = cpu::panels_at_once(job.x.k, job.x.rows),
                 integers = blocks * (64 + 16 + 8) * kPanel;
   struct Integers;
   struct Scales;
