@@ -221,7 +221,7 @@ TEST(Http, FieldsOfHandlersCannotSplitTheAnswer) {
 
 TEST(Http, BadOptionsAreRefused) {
   const auto start = [](const HttpServerOptions& options) { HttpServer server(Router(), options); };
-  EXPECT_ERROR(start({.address = "nowhere"}), kInvalidArgument, "'nowhere' is not an address");
+  EXPECT_ERROR(start({.address = "nowhere"}), kInvalidArgument, "'nowhere' is not an IPv4 or IPv6 address");
   EXPECT_ERROR(start({.address = "203.0.113.7"}), kIo, "cannot bind to 203.0.113.7:0");
   EXPECT_ERROR(start({.io_threads = 0}), kInvalidArgument, "io threads: 0");
   EXPECT_ERROR(start({.tls_certificate = "cert.pem"}), kInvalidArgument, "TLS needs a certificate and a key");

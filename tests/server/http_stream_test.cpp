@@ -131,6 +131,15 @@ TEST(HttpStream, AnAnswerThatBreaksOffLooksBroken) {
   EXPECT_ERROR(held.client.read_chunk(), kIo, "ended in the middle");
 }
 
+TEST(HttpStream, AnAnswerToAnOldClientThatBreaksOffLooksBroken) {
+  TestHttpServer server;
+  Held held(server, "GET /hold HTTP/1.0\r\n\r\n");
+  held.exchange->begin(stream_head());
+  held.client.read_head();
+  held.exchange.reset();
+  EXPECT_TRUE(held.client.is_reset());
+}
+
 TEST(HttpStream, ADroppedExchangeIsAnError) {
   TestHttpServer server;
   Held held(server);
@@ -224,6 +233,21 @@ TEST(HttpClose, ACallbackMayHoldTheExchangeAndDropIt) {
   EXPECT_TRUE(told.wait());
   EXPECT_EQ(server.client().get("/health").body, "ok");
   EXPECT_TRUE(watched.expired());
+}
+
+TEST(HttpClose, ACallbackThatThrowsHarmsNobody) {
+  TestHttpServer server;
+  Held held(server);
+  Signal told;
+  held.exchange->on_close([&told] {
+    told.set();
+    throw Error(ErrorCode::kInternal, "nobody hears this");
+  });
+  held.client.close();
+  EXPECT_TRUE(told.wait());
+  held.exchange.reset();
+  EXPECT_EQ(server.client().get("/health").body, "ok");
+  server->stop(std::chrono::seconds(10));
 }
 
 TEST(HttpClose, EarlyAndOftenDoesNotHarm) {

@@ -154,6 +154,12 @@ std::string HttpClient::read_to_end() {
   return std::exchange(buffer_, {});
 }
 
+bool HttpClient::is_reset() {
+  connection_->wait_for(POLLIN);
+  char byte = 0;
+  return ::recv(connection_->fd, &byte, 1, 0) < 0 && errno == ECONNRESET;
+}
+
 bool HttpClient::is_at_end() { return buffer_.empty() && !fill(); }
 
 HttpAnswer HttpClient::read_head() {

@@ -55,6 +55,7 @@ class HttpClient {
   std::string read_bytes(size_t count);
   std::string read_to_end();  // until the server closes
   bool is_at_end();           // waits for either a byte or the end
+  bool is_reset();            // the same for an end that is an error
 
   void finish_sending();  // closes this half only
   void close();

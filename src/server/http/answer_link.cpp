@@ -25,6 +25,15 @@ class LinkedExchange : public HttpExchange {
   std::shared_ptr<AnswerLink> link_;
 };
 
+// The client has gone and the handler has returned: nobody is left to hear of an exception.
+void call(const std::function<void()>& callback) {
+  try {
+    callback();
+  } catch (...) {
+    return;
+  }
+}
+
 }  // namespace
 
 void AnswerLink::send(HttpResponse response) {
@@ -95,7 +104,7 @@ void AnswerLink::on_close(Callback callback) {
       return;
     }
   }
-  callback();
+  call(callback);
 }
 
 bool AnswerLink::is_closed() const {
@@ -115,7 +124,7 @@ void AnswerLink::leave(bool keep_sink) {
     callback = std::exchange(on_close_, nullptr);
     if (!keep_sink) sink = std::exchange(sink_, nullptr);
   }
-  if (callback) callback();
+  if (callback) call(callback);
 }
 
 std::shared_ptr<HttpExchange> linked_exchange(std::shared_ptr<AnswerLink> link) {

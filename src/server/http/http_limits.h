@@ -10,7 +10,7 @@ namespace wick {
 struct HttpLimits {
   size_t header_bytes = 16 << 10;
   size_t body_bytes = 32 << 20;
-  size_t backlog_bytes = 4 << 20;                  // of a stream whose client does not read
+  size_t backlog_bytes = 4 << 20;                  // of a stream whose client does not keep up
   int connections = 1024;                          // one more is told to come back
   std::chrono::milliseconds header_time{10'000};   // from the first byte (or the connection) to the end of the header
   std::chrono::milliseconds body_time{120'000};    // for the whole body

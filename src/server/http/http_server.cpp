@@ -1,5 +1,9 @@
 #include "server/http/http_server.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -17,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "server/http/error_response.h"
 #include "server/http/session.h"
 #include "server/http/tls_context.h"
@@ -26,6 +31,24 @@ namespace wick {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using SystemError = boost::system::error_code;
+
+namespace {
+
+// A client whose machine or network went away sends no end. After a minute of silence the system asks it three times.
+void notice_lost_peers(tcp::socket& socket) {
+  SystemError ignored;
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+#ifdef TCP_KEEPIDLE
+  const auto set = [&](int option, int value) {
+    setsockopt(socket.native_handle(), IPPROTO_TCP, option, &value, sizeof(value));
+  };
+  set(TCP_KEEPIDLE, 60);
+  set(TCP_KEEPINTVL, 10);
+  set(TCP_KEEPCNT, 3);
+#endif
+}
+
+}  // namespace
 
 class HttpServer::Impl {
  public:
@@ -106,7 +129,7 @@ void HttpServer::Impl::run() {
     try {
       io_.run();
       done = true;
-    } catch (const std::exception&) {
+    } catch (...) {
       continue;
     }
   }
@@ -127,9 +150,9 @@ void HttpServer::Impl::check_options() const {
 
 void HttpServer::Impl::listen() {
   SystemError error;
-  const auto address = asio::ip::make_address(options_.address, error);
+  const auto address = asio::ip::make_address(options_.address == "localhost" ? "127.0.0.1" : options_.address, error);
   if (error) {
-    throw Error(ErrorCode::kInvalidArgument, cat("'", options_.address, "' is not an address of this machine"));
+    throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(options_.address), " is not an IPv4 or IPv6 address"));
   }
   const tcp::endpoint endpoint(address, options_.port);
   const auto check = [&](std::string_view what) {
@@ -173,7 +196,7 @@ void HttpServer::Impl::on_accepted(const SystemError& error, tcp::socket socket)
   SystemError ignored;
   const auto peer = socket.remote_endpoint(ignored);
   socket.set_option(tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  notice_lost_peers(socket);
   const auto executor = socket.get_executor();
   std::shared_ptr<Session> session;
   {

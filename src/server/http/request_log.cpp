@@ -59,8 +59,13 @@ void RequestLog::write(const LogEntry& entry) {
     append_member(line, "response_body", std::string_view(entry.response_body).substr(0, kMaxBody));
   }
   line += "}\n";
-  // A full disk must not stop the server, and there is nobody to tell.
-  if (::write(fd_, line.data(), line.size()) < 0) return;
+  const std::lock_guard lock(mutex_);
+  for (std::string_view rest = line; !rest.empty();) {
+    const ssize_t written = ::write(fd_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return;  // a full disk must not stop the server, and there is nobody to tell
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
 }
 
 }  // namespace wick

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <string>
 
 namespace wick {
@@ -24,7 +25,7 @@ struct LogEntry {
   std::string response_body;
 };
 
-// Requests as lines of JSON. Thread-safe; a line is written whole, with one call, at the end of the file.
+// Requests as lines of JSON. Thread-safe; a line is written whole, at the end of the file.
 class RequestLog {
  public:
   enum class Bodies { kNo, kYes };
@@ -40,6 +41,7 @@ class RequestLog {
   void write(const LogEntry& entry);
 
  private:
+  std::mutex mutex_;
   int fd_ = -1;
   bool owned_ = false;
   Bodies bodies_;

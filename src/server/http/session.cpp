@@ -14,7 +14,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr size_t kReadAtOnce = 16 << 10;
-constexpr size_t kReadAtOnceOfBody = 128 << 10;
+constexpr size_t kReadAtOnceOfBody = 64 << 10;
 constexpr size_t kMaxPipelined = 64 << 10;  // read ahead while a request is being answered
 
 }  // namespace
@@ -83,7 +83,8 @@ void Session::parse() {
     phase_ = Phase::kHeader;
     set_deadline(limits_.header_time);
     reader_.emplace(limits_);
-    route_ = {};
+    route_ = nullptr;
+    pattern_ = {};
     cors_fields_.clear();
     entry_ = {};
     entry_.time = std::chrono::system_clock::now();
@@ -93,6 +94,7 @@ void Session::parse() {
     started_ = Clock::now();
     is_recorded_ = false;
     is_head_request_ = false;
+    is_broken_ = false;
   }
   while (phase_ == Phase::kHeader || phase_ == Phase::kBody) {
     switch (reader_->read(buffer_)) {
@@ -112,7 +114,8 @@ void Session::on_head() {
   entry_.path = request.path;
   is_head_request_ = request.method == "HEAD";
   const Router::Match match = context_.router.find(request.method, request.path);
-  route_ = match.pattern;
+  route_ = match.route;
+  pattern_ = match.pattern;
   cors_fields_ = context_.cors.fields(request);
   if (!is_admitted(match)) return;
   if (reader_->body_is_complete()) return on_request();
@@ -168,10 +171,10 @@ void Session::on_request() {
   if (context_.options.log && context_.options.log->wants_bodies()) {
     entry_.request_body = request->body.substr(0, RequestLog::kMaxBody);
   }
-  const Route* route = context_.router.find(request->method, request->path).route;
   link_ = std::make_shared<AnswerLink>(shared_from_this());
-  if (route->options.quick) return run_handler(route->handler, *request, link_);
-  asio::post(context_.workers, [route, request, link = link_] { run_handler(route->handler, *request, link); });
+  if (route_->options.quick) return run_handler(route_->handler, *request, link_);
+  asio::post(context_.workers,
+             [route = route_, request, link = link_] { run_handler(route->handler, *request, link); });
 }
 
 void Session::shut_down() {

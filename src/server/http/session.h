@@ -77,6 +77,7 @@ class Session : public AnswerSink, public std::enable_shared_from_this<Session> 
   void append_chunk(std::string chunk);
   void frame_chunk();
   void finish();
+  void break_off();
   void pump();
   void on_written(ErrorCode error, size_t bytes);
   void on_answered();
@@ -106,7 +107,8 @@ class Session : public AnswerSink, public std::enable_shared_from_this<Session> 
 
   // Of the request being answered
   std::shared_ptr<AnswerLink> link_;
-  std::string_view route_;  // pattern
+  const Route* route_ = nullptr;
+  std::string_view pattern_;  // of the path, also where no route takes the method
   HttpFields cors_fields_;
   Clock::time_point started_;
   LogEntry entry_;
@@ -114,6 +116,7 @@ class Session : public AnswerSink, public std::enable_shared_from_this<Session> 
   bool is_head_request_ = false;
   bool is_recorded_ = true;  // false from the first byte until the answer is out
   bool ended_ = false;       // everything of the answer is in the queue
+  bool is_broken_ = false;   // the handler gave up in the middle
   bool keep_alive_ = true;
 
   OutputQueue queue_;

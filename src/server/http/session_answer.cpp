@@ -32,7 +32,7 @@ void Session::on_answer(AnswerEvent event) {
     case AnswerEvent::Kind::kFinish: return finish();
     case AnswerEvent::Kind::kFail:
       if (entry_.status == 0) return send(std::move(event.response));
-      return close();
+      return break_off();
     case AnswerEvent::Kind::kDrop: return close();
   }
 }
@@ -43,6 +43,7 @@ void Session::reject(HttpResponse response) {
   clear_deadline();
   ended_ = false;
   keep_alive_ = reader_->keep_alive() && reader_->body_is_complete();
+  if (entry_.method.empty()) entry_.method = reader_->request().method;
   send(std::move(response));
 }
 
@@ -72,6 +73,8 @@ void Session::begin(HttpResponse head) {
 }
 
 void Session::append_chunk(std::string chunk) {
+  // Asked before adding: a chunk larger than the limit is no sign of a slow client.
+  if (queue_.size() + chunk_.size() > limits_.backlog_bytes) return cut_off();
   if (framing_ != BodyFraming::kNone && !is_head_request_) {
     remember_body(chunk);
     if (chunk_.empty()) {
@@ -80,7 +83,6 @@ void Session::append_chunk(std::string chunk) {
       chunk_ += chunk;
     }
   }
-  if (queue_.size() + chunk_.size() > limits_.backlog_bytes) return cut_off();
   if (!writing_) frame_chunk();
   pump();
 }
@@ -99,6 +101,15 @@ void Session::frame_chunk() {
 void Session::finish() {
   frame_chunk();
   if (framing_ == BodyFraming::kChunks && !is_head_request_) queue_.append("0\r\n\r\n");
+  ended_ = true;
+  pump();
+}
+
+// What was written still goes out, but not the mark of the end.
+void Session::break_off() {
+  frame_chunk();
+  keep_alive_ = false;
+  is_broken_ = true;
   ended_ = true;
   pump();
 }
@@ -129,9 +140,10 @@ void Session::on_written(ErrorCode error, size_t bytes) {
 }
 
 void Session::on_answered() {
-  entry_.complete = true;
+  entry_.complete = !is_broken_;
   record();
   link_.reset();
+  if (is_broken_ && framing_ == BodyFraming::kToTheEnd) return cut_off();  // a plain end would look like the whole
   if (!keep_alive_ || input_ended_ || context_.stopping) return leave();
   phase_ = Phase::kIdle;
   set_deadline(limits_.idle_time);
@@ -163,7 +175,7 @@ void Session::record() {
   if (entry_.status == 0) entry_.status = kClientLeft;
   if (context_.options.log) context_.options.log->write(entry_);
   if (Metrics* metrics = context_.options.metrics.get()) {
-    const std::string route(route_.empty() ? "other" : route_);
+    const std::string route(pattern_.empty() ? "other" : pattern_);
     metrics
         ->counter("wick_http_requests_total", "Requests by route and status; 499: the client left first.",
                   {{"route", route}, {"status", cat(entry_.status)}})
