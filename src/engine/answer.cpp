@@ -15,8 +15,7 @@ Answer::Answer(const TextModel& model, const AnswerParams& params, std::span<con
       stream_(model.tokenizer(), params.stop, params.show_special) {
   sampler_.start(prompt);
   if (params.grammar) {
-    grammar_.emplace(*params.grammar, model.grammar_vocabulary());
-    mask_.resize((static_cast<size_t>(model.model().facts().vocabulary) + 31) / 32);
+    guide_.emplace(*params.grammar, params.grammar_start, model.grammar_vocabulary(), model.model().facts().vocabulary);
   }
 }
 
@@ -31,18 +30,16 @@ void Answer::check_numbers(std::span<const float> logits) const {
 }
 
 Answer::Step Answer::take(std::span<const float> logits) {
-  if (grammar_ && !grammar_->mask(mask_)) {
-    throw Error(ErrorCode::kInvalidArgument, "no token of the vocabulary continues the text as the grammar asks");
-  }
+  const std::span<const uint32_t> allowed = guide_ ? guide_->mask() : std::span<const uint32_t>();
   check_numbers(logits);
-  Step step{sampler_.sample(logits, mask_)};
+  Step step{sampler_.sample(logits, allowed)};
   const int32_t token = step.choice.token;
   if (model_.is_end(token) && !params_.ignore_end) {
     end(StopReason::kEndOfText);
     return step;
   }
   sampler_.accept(token);
-  if (grammar_) grammar_->accept(token);
+  if (guide_) guide_->accept(token);
   tokens_.push_back(token);
   step.is_shown = true;
   step.text = stream_.push(token);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/generate_result.h"
+#include "engine/grammar_guide.h"
 #include "engine/sampler.h"
 #include "engine/text_model.h"
 #include "engine/text_stream.h"
@@ -21,6 +22,7 @@ struct AnswerParams {
   bool ignore_end = false;         // go on after tokens that end a text
   bool show_special = false;       // control tokens stay in the text, for those who take answers apart
   std::optional<Grammar> grammar;  // what the answer may look like
+  GrammarStart grammar_start;      // what may stand before that
 
   bool operator==(const AnswerParams&) const = default;
 };
@@ -60,8 +62,7 @@ class Answer {
   AnswerParams params_;
   Sampler sampler_;
   TextStream stream_;
-  std::optional<GrammarState> grammar_;
-  std::vector<uint32_t> mask_;
+  std::optional<GrammarGuide> guide_;
   std::vector<int32_t> tokens_;
   std::string text_;
   std::optional<StopReason> reason_;

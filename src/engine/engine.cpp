@@ -43,7 +43,9 @@ Engine::Engine(std::shared_ptr<const TextModel> model, const EngineOptions& opti
     : model_(std::move(model)),
       options_(options),
       memory_(model_->model(), options_, context_of(*model_, options_.context)),
-      scheduler_(options_, memory_) {}
+      scheduler_(options_, memory_) {
+  if (options_.drafter) options_.drafter(*model_);  // one that does not fit is an error now, not with every request
+}
 
 Engine::~Engine() { end_all(); }
 
@@ -164,7 +166,7 @@ void Engine::start(Submission submission) {
   sequence->hooks = {&wanted.hooks, wanted.capture.get()};
   // Guesses that turn out wrong cannot be taken back from a state, and hooks must not see them.
   if (options_.drafter && wanted.hooks.empty() && !model_->model().facts().recurrent) {
-    sequence->drafter = options_.drafter();
+    sequence->drafter = options_.drafter(*model_);
   }
   scheduler_.add(std::move(sequence), seconds_between(began_, submission.arrived));
 }
@@ -346,7 +348,7 @@ void Engine::fork_choices(Sequence& sequence, std::span<const float> logits) {
     fork->started = sequence.started;
     fork->result = sequence.result;
     fork->hooks = sequence.hooks;
-    if (sequence.drafter) fork->drafter = options_.drafter();
+    if (sequence.drafter) fork->drafter = options_.drafter(*model_);
     fork->answer.emplace(*model_, params_of(request.wanted, fork->choice), fork->tokens);
     Sequence& added = scheduler_.add_fork(sequence, std::move(fork));
     choose_one(added, logits);

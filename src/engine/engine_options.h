@@ -22,8 +22,8 @@ struct EngineOptions {
   SchedulePolicy policy = SchedulePolicy::kPriority;
   double first_token_seconds = 0.25, next_token_seconds = 0.04;  // what passes are cut for
   bool prefix_cache = true;
-  // Guesses tokens ahead for one sequence; the answers are the same. Empty: nobody does.
-  std::function<std::unique_ptr<Drafter>()> drafter;
+  // Guesses tokens ahead for one sequence of the model; the answers are the same. Empty: nobody does.
+  std::function<std::unique_ptr<Drafter>(const TextModel& model)> drafter;
   int64_t draft_tokens = 8;  // at most, at a time
 };
 

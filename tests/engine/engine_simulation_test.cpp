@@ -69,7 +69,7 @@ class EngineSimulation : public testing::TestWithParam<Scene> {
     options.max_batch_tokens = 40;
     options.policy = GetParam().policy;
     options.prefix_cache = GetParam().prefix_cache;
-    if (GetParam().guesses) options.drafter = [] { return std::make_unique<LookupDrafter>(1, 3); };
+    if (GetParam().guesses) options.drafter = [](const TextModel&) { return std::make_unique<LookupDrafter>(1, 3); };
     return options;
   }
 

@@ -74,7 +74,7 @@ TEST_F(EmberEngineTest, ThreadsAndGuessesChangeNothing) {
   const int before = ThreadPool::instance().size();
   ThreadPool::instance().resize(3);
   EngineOptions options{.context = 512, .kv_bytes = 64 << 20};
-  options.drafter = [] { return std::make_unique<LookupDrafter>(); };
+  options.drafter = [](const TextModel&) { return std::make_unique<LookupDrafter>(); };
   Engine engine(model_, options);
   std::vector<Heard> heard(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) engine.submit(requests[i], listen(heard[i]));
