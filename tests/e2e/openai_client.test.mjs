@@ -159,7 +159,8 @@ test('responses', async () => {
 
 test('responses as a stream', async () => {
   let text = '', last = '';
-  for await (const event of await client.responses.create({model, input: sum[0].content, temperature: 0, stream: true})) {
+  const events = await client.responses.create({model, input: sum[0].content, temperature: 0, stream: true});
+  for await (const event of events) {
     if (event.type === 'response.output_text.delta') text += event.delta;
     last = event.type;
   }
