@@ -217,7 +217,8 @@ TEST(ApiRequests, ResponsesRefuseWhatNeedsMemory) {
   const Mistake mistakes[] = {
       {R"("previous_response_id": "x")", "previous_response_id",
        "previous_response_id is not supported: Wick does not continue responses; send the conversation as input"},
-      {R"("background": true, "stream": true)", "stream", "stream is true, which a response in the background cannot be"},
+      {R"("background": true, "stream": true)", "stream",
+       "stream is true, which a response in the background cannot be"},
       {R"("tools": [{"type": "web_search"}])", "tools[0].type", "tools[0].type is 'web_search', allowed is 'function'"},
       {R"("text": {"format": {"type": "json_schema"}})", "text.format.schema", "text.format.schema is missing"},
   };
