@@ -26,6 +26,17 @@ ResponsesRequest request_of(const JournalEntry& entry) {
   return request;
 }
 
+// The response as it is when it has no output. A request that cannot be read is failed by whoever computes it.
+OrderedJson bare_response(const JournalEntry& entry, std::string_view status) {
+  try {
+    return response_without_output(head_of(entry), request_of(entry), status);
+  } catch (const Error&) {
+    return {{"id", entry.id},   {"object", "response"}, {"created_at", entry.created}, {"status", status},
+            {"error", nullptr}, {"model", entry.model}, {"background", true},          {"output", OrderedJson::array()},
+            {"usage", nullptr}};
+  }
+}
+
 bool says(const HttpResponse& response, int status, std::string_view code) {
   if (response.status != status) return false;
   const OrderedJson body = OrderedJson::parse(response.body, nullptr, false);
@@ -90,7 +101,7 @@ BackgroundQueue::Acceptance BackgroundQueue::accept(JournalEntry request) {
   if (verdict == Journal::Verdict::kKnown) return {verdict, text_of(entry)};
   if (verdict != Journal::Verdict::kNew) return {verdict, {}};
   metrics_->counter("wick_background_accepted_total", "Requests that were taken into the journal.").add();
-  std::string text = to_text(response_without_output(head_of(entry), request_of(entry), "queued"));
+  std::string text = to_text(bare_response(entry, "queued"));
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(entry.id);
@@ -112,8 +123,7 @@ bool BackgroundQueue::is_running(const std::string& id) const {
 
 std::string BackgroundQueue::text_of(const JournalEntry& entry) const {
   if (entry.is_finished()) return *entry.response;
-  return to_text(
-      response_without_output(head_of(entry), request_of(entry), is_running(entry.id) ? "in_progress" : "queued"));
+  return to_text(bare_response(entry, is_running(entry.id) ? "in_progress" : "queued"));
 }
 
 std::optional<std::string> BackgroundQueue::response(std::string_view owner, std::string_view id) const {
@@ -126,7 +136,7 @@ std::optional<std::string> BackgroundQueue::cancel(std::string_view owner, std::
   const auto entry = find(owner, id);
   if (!entry) return std::nullopt;
   if (entry->is_finished()) return *entry->response;
-  const std::string text = to_text(response_without_output(head_of(*entry), request_of(*entry), "cancelled"));
+  const std::string text = to_text(bare_response(*entry, "cancelled"));
   if (!journal_->finish({{entry->id, text}}).empty()) {
     count_finished("cancelled");
     let_go(id);
@@ -205,13 +215,7 @@ void BackgroundQueue::settle(std::vector<Answer>& answers) {
 }
 
 std::string BackgroundQueue::failure_text(const JournalEntry& entry, const HttpResponse& error) const {
-  OrderedJson response;
-  try {
-    response = response_without_output(head_of(entry), request_of(entry), "failed");
-  } catch (const Error&) {  // the request itself is what is wrong
-    response = {{"id", entry.id},     {"object", "response"}, {"created_at", entry.created},   {"status", "failed"},
-                {"background", true}, {"model", entry.model}, {"output", OrderedJson::array()}};
-  }
+  OrderedJson response = bare_response(entry, "failed");
   const OrderedJson body = OrderedJson::parse(error.body, nullptr, false);
   const OrderedJson detail = body.is_object() ? body.value("error", OrderedJson::object()) : OrderedJson::object();
   const OrderedJson code = detail.value("code", OrderedJson());
