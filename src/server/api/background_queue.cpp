@@ -37,6 +37,17 @@ OrderedJson bare_response(const JournalEntry& entry, std::string_view status) {
   }
 }
 
+// What became of a request that got an error for an answer.
+std::string failed_response(const JournalEntry& entry, const HttpResponse& error) {
+  OrderedJson response = bare_response(entry, "failed");
+  const OrderedJson body = OrderedJson::parse(error.body, nullptr, false);
+  const OrderedJson detail = body.is_object() ? body.value("error", OrderedJson::object()) : OrderedJson::object();
+  const OrderedJson code = detail.value("code", OrderedJson());
+  response["error"] = {{"code", code.is_string() ? code : OrderedJson("server_error")},
+                       {"message", detail.value("message", "the server failed")}};
+  return to_text(response);
+}
+
 bool says(const HttpResponse& response, int status, std::string_view code) {
   if (response.status != status) return false;
   const OrderedJson body = OrderedJson::parse(response.body, nullptr, false);
@@ -197,7 +208,7 @@ void BackgroundQueue::settle(std::vector<Answer>& answers) {
       return true;
     }
     const bool is_good = answer.response.status == 200;
-    Journal::Result result{answer.id, is_good ? answer.response.body : failure_text(*entry, answer.response)};
+    Journal::Result result{answer.id, is_good ? answer.response.body : failed_response(*entry, answer.response)};
     statuses[answer.id] = status_of(result.response);
     results.push_back(std::move(result));
     return false;
@@ -205,23 +216,13 @@ void BackgroundQueue::settle(std::vector<Answer>& answers) {
   if (answers.empty()) return;
   try {
     for (const std::string& id : journal_->finish(std::move(results))) count_finished(statuses[id]);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     complain(cat("responses cannot be stored and are tried again: ", error.what()));
     return;
   }
   const std::lock_guard lock(mutex_);
   for (const Answer& answer : answers) running_.erase(answer.id);
   answers.clear();
-}
-
-std::string BackgroundQueue::failure_text(const JournalEntry& entry, const HttpResponse& error) const {
-  OrderedJson response = bare_response(entry, "failed");
-  const OrderedJson body = OrderedJson::parse(error.body, nullptr, false);
-  const OrderedJson detail = body.is_object() ? body.value("error", OrderedJson::object()) : OrderedJson::object();
-  const OrderedJson code = detail.value("code", OrderedJson());
-  response["error"] = {{"code", code.is_string() ? code : OrderedJson("server_error")},
-                       {"message", detail.value("message", "the server failed")}};
-  return to_text(response);
 }
 
 void BackgroundQueue::begin_waiting() {
@@ -254,7 +255,7 @@ void BackgroundQueue::begin_waiting() {
 void BackgroundQueue::tidy() {
   try {
     journal_->tidy();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     complain(cat("the journal cannot be made smaller: ", error.what()));
   }
 }

@@ -64,7 +64,6 @@ class BackgroundQueue {
   bool is_running(const std::string& id) const;
   void count_finished(const std::string& status);
   void complain(const std::string& sentence);
-  std::string failure_text(const JournalEntry& entry, const HttpResponse& error) const;
 
   const std::shared_ptr<Journal> journal_;
   const std::shared_ptr<Metrics> metrics_;
