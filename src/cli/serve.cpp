@@ -19,6 +19,7 @@
 #include "server/api/api.h"
 #include "server/http/http_server.h"
 #include "server/model_host.h"
+#include "server/web_routes.h"
 
 namespace wick {
 namespace fs = std::filesystem;
@@ -147,6 +148,7 @@ int serve(const ServeArguments& arguments) {
   Api api(host, metrics);
   Router router;
   api.add_routes(router);
+  add_web_routes(router);
   const InterruptWatch watch;  // before there is anything to interrupt
   HttpServer server(std::move(router), server_options(arguments, metrics));
 
