@@ -18,10 +18,10 @@ build     = @echo "build      build/$(1) ($(JOBS) jobs)" && cmake --build --pres
 ctest     = @ctest --preset $(1) -j $(JOBS) --progress
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-real dev clang asan fuzz tsan cuda wasm aarch64 bench format lint clean
+.PHONY: help run test test-web test-client test-real dev clang asan fuzz tsan cuda wasm aarch64 bench format lint clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 run:  ## install what is missing, build, check the machine (wick doctor) and talk with Ember (wick chat)
 	$(install_deps) core test
@@ -37,12 +37,23 @@ test:  ## install what is missing, build, run every test in random order
 	$(call build,release)
 	$(call ctest,release)
 
+test-web:  ## test the web page in headless Chromium; pictures go to build/web-screenshots
+	$(install_deps) browser
+	@tests/web/run
+
 test-real:  ## fetch public models (600 MB, kept in ~/.cache/wick) and run the tests that use them
 	$(install_deps) core test $(if $(shell command -v npm),,models)
 	@tools/get-test-models
 	$(call configure,release)
 	$(call build,release,--target wick test_real)
 	$(call ctest,real)
+
+test-client:  ## fetch OpenAI's client for Node.js and run it against wick serve
+	$(install_deps) core test $(if $(shell command -v npm),,client)
+	@tools/get-openai-client
+	$(call configure,release)
+	$(call build,release,--target wick)
+	@ctest --test-dir build/release -L client --output-on-failure --no-tests=error
 
 dev:  ## build with warnings as errors and assertions; run every test
 	$(install_deps) core test

@@ -85,8 +85,7 @@ void add_all() {
     for (const Case c : squares) pair("matmul_f32_nt", c, true);
     for (const Case c : layers) {
       pair("matmul_f32_nt", c, true);
-      for (const DType weights :
-           {DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_0, DType::kQ4_K, DType::kQ6_K}) {
+      for (const DType weights : {DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_0, DType::kQ4_K, DType::kQ6_K}) {
         add("matmul_" + std::string(to_string(weights)) + "_nt", "wick", c, threads,
             [=](auto& state) { wick_matmul(state, c, true, weights, threads); });
       }

@@ -26,8 +26,9 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// A path, or Ember by name.
-std::shared_ptr<const TextModel> load_named(const std::string& name, const LoadOptions& options) {
+}  // namespace
+
+std::shared_ptr<const TextModel> load_named_model(const std::string& name, const LoadOptions& options) {
   std::error_code ignored;
   if (name.empty() || (name == "ember" && !fs::exists(name, ignored))) return TextModel::ember(options);
   if (!fs::exists(name, ignored)) {
@@ -39,20 +40,6 @@ std::shared_ptr<const TextModel> load_named(const std::string& name, const LoadO
   }
   return TextModel::load(name, options);
 }
-
-DType kv_dtype(const std::string& name) {
-  if (name == "f32") return DType::kF32;
-  if (name == "bf16") return DType::kBF16;
-  if (name == "i8") return DType::kI8;
-  return DType::kF16;
-}
-
-// Help shows what it counts and not the limits.
-CLI::Validator count_from(int64_t least, int64_t most = int64_t{1} << 40) {
-  return CLI::Range(least, most).description("");
-}
-
-}  // namespace
 
 void ModelArguments::add_options(CLI::App& command) {
   command.add_option("MODEL", model,
@@ -67,14 +54,8 @@ void ModelArguments::add_options(CLI::App& command) {
 
   sampling.add_options(command);
 
-  command.add_option("--context", context, "Tokens of prompt and answers together (default: the model's own)")
-      ->check(count_from(1))
-      ->type_name("COUNT")
-      ->group(kGroup);
-  command.add_option("--kv", kv, "How keys and values are kept: f16 (default), bf16, f32 or i8")
-      ->check(CLI::IsMember({"f16", "bf16", "f32", "i8"}).description(""))
-      ->type_name("TYPE")
-      ->group(kGroup);
+  add_context_option(command, context)->group(kGroup);
+  add_kv_option(command, kv)->group(kGroup);
   add_quantize_option(command, quantize)->group(kGroup);
   add_threads_option(command, threads)->group(kGroup);
   std::string templates;
@@ -114,7 +95,7 @@ std::shared_ptr<const TextModel> load_text_model(const ModelArguments& arguments
     if (!bar) bar = std::make_unique<ProgressBar>(total, ProgressUnit::kBytes, kQuiet);
     bar->show(done, "loading");
   };
-  return load_named(arguments.model, options);
+  return load_named_model(arguments.model, options);
 }
 
 GeneratorOptions generator_options(const ModelArguments& arguments) {
@@ -128,7 +109,7 @@ GeneratorOptions generator_options(const ModelArguments& arguments) {
 std::unique_ptr<Drafter> make_drafter(const ModelArguments& arguments, const TextModel& target) {
   if (arguments.speculate.empty()) return nullptr;
   if (arguments.speculate == "ngram") return std::make_unique<LookupDrafter>();
-  return std::make_unique<ModelDrafter>(load_named(arguments.speculate, {}), target, GeneratorOptions());
+  return std::make_unique<ModelDrafter>(load_named_model(arguments.speculate, {}), target, GeneratorOptions());
 }
 
 GenerateParams generate_params(ModelArguments& arguments, const TextModel& model) {

@@ -5,6 +5,7 @@
 
 #include "cli/plan_names.h"
 #include "formats/quantize_plan.h"
+#include "tensor/dtype.h"
 
 namespace wick {
 
@@ -18,6 +19,25 @@ inline CLI::Option* add_threads_option(CLI::App& command, int& threads) {
   return command.add_option("--threads", threads, "Threads to compute with (default: one per CPU)")
       ->check(CLI::Range(1, 1024).description(""))
       ->type_name("COUNT");
+}
+// Help shows what it counts and not the limits.
+inline CLI::Validator count_from(int64_t least, int64_t most = int64_t{1} << 40) {
+  return CLI::Range(least, most).description("");
+}
+inline CLI::Option* add_context_option(CLI::App& command, int64_t& context) {
+  return command.add_option("--context", context, "Tokens of prompt and answers together (default: the model's own)")
+      ->check(count_from(1))
+      ->type_name("COUNT");
+}
+inline CLI::Option* add_kv_option(CLI::App& command, std::string& type) {
+  return command.add_option("--kv,--kv-type", type, "How keys and values are kept: f16 (default), bf16, f32 or i8")
+      ->check(CLI::IsMember({"f16", "bf16", "f32", "i8"}).description(""))
+      ->type_name("TYPE");
+}
+inline DType kv_dtype(const std::string& type) {
+  if (type == "f32") return DType::kF32;
+  if (type == "bf16") return DType::kBF16;
+  return type == "i8" ? DType::kI8 : DType::kF16;
 }
 
 }  // namespace wick

@@ -5,15 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/generate_result.h"
+#include "engine/grammar_guide.h"
 #include "engine/sampler.h"
 #include "engine/text_model.h"
 #include "engine/text_stream.h"
 #include "text/grammar/grammar.h"
 
 namespace wick {
-
-enum class StopReason : uint8_t { kEndOfText, kStopString, kLength, kCancelled, kContextFull, kDeadline };
-std::string_view to_string(StopReason reason);  // "end of text", ...
 
 // What an answer may look like and how long it may be.
 struct AnswerParams {
@@ -23,12 +22,13 @@ struct AnswerParams {
   bool ignore_end = false;         // go on after tokens that end a text
   bool show_special = false;       // control tokens stay in the text, for those who take answers apart
   std::optional<Grammar> grammar;  // what the answer may look like
+  GrammarStart grammar_start;      // what may stand before that
 
   bool operator==(const AnswerParams&) const = default;
 };
 
-// One answer while it grows: chooses tokens, turns them into text and knows when it is over. Immovable: its sampler
-// asks the tokenizer of the model, which must live longer. One thread at a time.
+// One answer while it grows: chooses tokens, turns them into text and knows when it is over. The model must live
+// longer. One thread at a time.
 class Answer {
  public:
   // Throws Error(kInvalidArgument) for parameters out of range.
@@ -44,16 +44,16 @@ class Answer {
   Step take(std::span<const float> logits);
   // Ends the answer from outside; the first reason counts.
   void end(StopReason reason);
-  // Text that was held back, once it is over.
-  std::string finish();
+  // Once it is over: the text that was held back, and what a result says of an answer.
+  std::string finish(GenerateResult& result);
 
   bool is_over() const { return reason_.has_value(); }
   StopReason reason() const { return *reason_; }
   const std::vector<int32_t>& tokens() const { return tokens_; }
   const std::string& text() const { return text_; }
-  const std::string& stop() const { return stream_.found(); }  // the stop string found
   // How many more tokens may come; the context is not considered.
   int64_t tokens_left() const;
+  bool wants_tokens() const { return params_.max_new_tokens != 0; }
 
  private:
   void check_numbers(std::span<const float> logits) const;
@@ -62,8 +62,7 @@ class Answer {
   AnswerParams params_;
   Sampler sampler_;
   TextStream stream_;
-  std::optional<GrammarState> grammar_;
-  std::vector<uint32_t> mask_;
+  std::optional<GrammarGuide> guide_;
   std::vector<int32_t> tokens_;
   std::string text_;
   std::optional<StopReason> reason_;

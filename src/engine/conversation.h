@@ -6,7 +6,7 @@
 
 #include "engine/chat_prompt.h"
 #include "engine/generator.h"
-#include "text/response_parser.h"
+#include "engine/response_format.h"
 
 namespace wick {
 
@@ -67,9 +67,5 @@ class Conversation {
   std::vector<jinja::Value> messages_;
   std::optional<Json> tools_;
 };
-
-// How the model's answer to this prompt is written: as its template tells, and with the thinking markers of its
-// vocabulary where the template is silent.
-ResponseFormat response_format_of(const TextModel& model, std::string_view prompt, bool with_tools);
 
 }  // namespace wick

@@ -1,65 +1,122 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "engine/engine_options.h"
+#include "engine/kv_memory.h"
 #include "engine/request.h"
+#include "engine/request_book.h"
+#include "engine/scheduler.h"
 #include "engine/snapshot.h"
 #include "engine/text_model.h"
+#include "models/forward_batch.h"
+#include "tensor/arena.h"
 
 namespace wick {
-
-enum class SchedulePolicy : uint8_t { kFirstCome, kPriority };
-
-struct EngineOptions {
-  int64_t context = 0;           // tokens of one sequence; 0: the model's context, at most kDefaultContext
-  int64_t kv_bytes = 0;          // for keys and values; 0: from the memory that is free
-  DType kv_dtype = DType::kF16;  // f32, f16, bf16 or i8
-  int64_t swap_bytes = -1;       // for keys and values of paused sequences; -1: a quarter of kv_bytes
-  int64_t max_running = 64;      // sequences
-  int64_t max_waiting = 256;     // requests; one more is turned away
-  int64_t max_batch_tokens = 512;
-  SchedulePolicy policy = SchedulePolicy::kPriority;
-  double first_token_seconds = 0.25, next_token_seconds = 0.04;  // what passes are cut for
-  bool prefix_cache = true;
-  // Guesses tokens ahead for one sequence; the answers are the same. Empty: nobody does.
-  std::function<std::unique_ptr<Drafter>()> drafter;
-  int64_t draft_tokens = 8;  // at most, at a time
-};
 
 // Many requests on one model, each with the answer it would get alone, bit for bit.
 class Engine {
  public:
-  // Throws Error(kOutOfMemory) with the numbers when the free memory does not hold one sequence of the context.
+  // Throws Error(kOutOfMemory) with the numbers when the memory does not hold one sequence of the context.
   explicit Engine(std::shared_ptr<const TextModel> model, const EngineOptions& options = {});
   ~Engine();  // whoever still waits hears kCancelled
 
-  const TextModel& model() const;
-  int64_t context() const;
+  const TextModel& model() const { return *model_; }
+  int64_t context() const { return memory_.context(); }
+  int64_t kv_bytes() const;  // of the cache, when all of it is in use
 
   // Thread-safe. Empty when the queue is full. Throws Error(kInvalidArgument) for what can never be answered: an empty
   // prompt, one longer than the context (with both numbers), tokens outside the vocabulary, parameters out of range.
   std::optional<RequestId> submit(EngineRequest request, RequestListener listener);
   // Thread-safe. Everything the request holds is free after the next step; its listener hears kEnd with kCancelled.
   void cancel(RequestId id);
-  // Thread-safe.
+  // Thread-safe, but not for listeners.
   EngineSnapshot snapshot() const;
-  // Seconds after which a request turned away may find room.
+  // Seconds after which a request that was turned away may find room. Thread-safe, but not for listeners.
   double retry_after() const;
 
   // One pass over a batch; false when there was nothing to do. One thread at a time.
   bool step();
-  // Sleeps until there is something to do, or until stop() is called; false then.
+  // Sleeps until there is something to do; false when stop() was called.
   bool wait();
+  void stop();           // thread-safe; whoever comes then is turned away
+  void end_all();        // what runs or waits hears kCancelled; while no thread is in step()
+  bool is_idle() const;  // thread-safe: nothing runs or waits
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Submission {
+    RequestId id;
+    EngineRequest wanted;
+    RequestListener listener;
+    EngineClock::time_point arrived;
+    Answer answer;
+  };
+  // Which rows of a pass's logits belong to a planned sequence.
+  struct LogitRows {
+    int64_t first = 0;
+    int64_t scored = 0;  // rows that tell how likely the prompt's next tokens were
+    int64_t chosen = 0;  // rows to choose tokens from, behind them
+  };
+
+  void take_in();
+  void start(Submission submission);
+  void end_cancelled(const std::vector<RequestId>& ids);
+  void end_late();
+  StepPlan next_plan();
+  Tensor forward(const StepPlan& plan);  // logits in host memory
+  void take_tokens(const StepPlan& plan, const Tensor& logits, double seconds);
+  int64_t choose(Sequence& sequence, const LogitRows& rows, const Tensor& logits);
+  void choose_one(Sequence& sequence, std::span<const float> logits);
+  void score_prompt(const Planned& planned, const LogitRows& rows, const Tensor& logits);
+  void tell_progress(const Planned& planned);
+  void fork_choices(Sequence& sequence, std::span<const float> logits);
+  void note_token(Sequence& sequence);
+  void end(Sequence& sequence);
+  void fail(const std::shared_ptr<OpenRequest>& request, const Error& error);
+  void fail_all(const std::vector<std::shared_ptr<OpenRequest>>& requests, const Error& error);
+  std::vector<Sequence*> sequences_of(const OpenRequest& request) const;
+
+  std::shared_ptr<const TextModel> model_;
+  EngineOptions options_;
+  const EngineClock::time_point began_ = EngineClock::now();
+
+  mutable std::mutex inbox_mutex_;  // for what other threads bring; may be taken while state_mutex_ is held
+  std::condition_variable news_;
+  std::vector<Submission> submissions_;
+  std::vector<RequestId> cancels_;
+  RequestId last_id_ = 0;
+  int64_t waiting_ = 0;  // requests, as of the last step
+  int64_t turned_away_ = 0;
+  bool is_busy_ = false, is_stopping_ = false;
+
+  mutable std::mutex state_mutex_;  // held between passes, not during them
+  KvMemory memory_;
+  Scheduler scheduler_;
+  RequestBook book_;
+  EngineCounters counters_;
+  double service_seconds_ = 0;  // of a request, averaged
+  int64_t last_prefill_tokens_ = 0, last_decode_tokens_ = 0;
+  double last_seconds_ = 0;
+
+  Arena arena_;
+  ForwardBatch batch_;
+  std::vector<LogitRows> logit_rows_;  // per planned sequence
+};
+
+// Runs an engine on a thread of its own, as long as it lives.
+class EngineThread {
+ public:
+  explicit EngineThread(Engine& engine);
+  ~EngineThread();  // lets the present pass end
+
+ private:
+  Engine& engine_;
+  std::thread thread_;
 };
 
 }  // namespace wick

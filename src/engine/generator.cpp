@@ -15,50 +15,15 @@ constexpr int64_t kFirstChunk = 32;  // tokens, while it is not known how long a
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-int64_t context_of(const TextModel& model, const GeneratorOptions& options) {
-  const int64_t most = model.model().facts().max_context;
-  if (options.context < 0) {
-    throw Error(ErrorCode::kInvalidArgument, cat("a context of ", options.context, " tokens is asked for"));
-  }
-  if (most > 0 && options.context > most) {
-    throw Error(ErrorCode::kInvalidArgument,
-                cat("a context of ", options.context, " tokens is asked for, ", model.name(), " has ", most));
-  }
-  if (options.context > 0) return options.context;
-  return most > 0 ? std::min(most, kDefaultContext) : kDefaultContext;
-}
-
 int64_t blocks_for(const TextModel& model, int64_t context) {
   return model.model().facts().kv_layers.empty() ? 0 : (context + kKvBlockTokens - 1) / kKvBlockTokens;
 }
 
 }  // namespace
 
-std::string_view to_string(StopReason reason) {
-  switch (reason) {
-    case StopReason::kEndOfText: return "end of text";
-    case StopReason::kStopString: return "stop string";
-    case StopReason::kLength: return "length";
-    case StopReason::kCancelled: return "cancelled";
-    case StopReason::kContextFull: return "context full";
-  }
-  return "?";
-}
-
-double GenerateResult::prefill_rate() const {
-  const auto count = static_cast<double>(prompt_tokens - reused_tokens);
-  return prefill_seconds > 0 ? count / prefill_seconds : 0;
-}
-
-double GenerateResult::decode_rate() const {
-  // The first token comes with the prompt.
-  const auto count = static_cast<double>(tokens.size()) - 1;
-  return decode_seconds > 0 && count > 0 ? count / decode_seconds : 0;
-}
-
 Generator::Generator(std::shared_ptr<const TextModel> model, const GeneratorOptions& options)
     : model_(std::move(model)),
-      context_(context_of(*model_, options)),
+      context_(context_of(*model_, options.context)),
       prefill_chunk_(std::max<int64_t>(options.prefill_chunk, 1)),
       seconds_per_pass_(options.seconds_per_pass),
       cache_(model_->model().facts().kv_layers, blocks_for(*model_, context_), options.kv_dtype,
@@ -108,32 +73,21 @@ class Generator::Run {
  public:
   Run(Generator& generator, std::span<const int32_t> prompt, const GenerateParams& params, GenerateCallback callback)
       : generator_(generator),
-        model_(*generator.model_),
         params_(params),
         callback_(callback),
-        prompt_(prompt),
-        sampler_(params.sampling, model_.model().facts().vocabulary,
-                 [tokenizer = &model_.tokenizer()](int32_t id) { return tokenizer->bytes(id); }),
-        stream_(model_.tokenizer(), params.stop, params.show_special),
+        prompt_(check_prompt(*generator.model_, prompt, generator.context_)),
+        answer_(*generator.model_, params, prompt),
         hooks_{&params.hooks, params.capture} {
-    check();
-    sampler_.start(prompt);
-    if (params.grammar) {
-      grammar_.emplace(*params.grammar, model_.grammar_vocabulary());
-      mask_.resize((static_cast<size_t>(model_.model().facts().vocabulary) + 31) / 32);
-    }
     result_.prompt_tokens = static_cast<int64_t>(prompt.size());
   }
 
   GenerateResult run() {
     Clock::time_point start = Clock::now();
-    const bool goes_on = prefill();
+    prefill();
     result_.prefill_seconds = seconds_since(start);
-    if (goes_on) {
-      start = Clock::now();
-      while (!finished_) step();
-      result_.decode_seconds = seconds_since(start);
-    }
+    start = Clock::now();
+    while (!answer_.is_over()) step();
+    result_.decode_seconds = seconds_since(start);
     finish();
     return std::move(result_);
   }
@@ -142,24 +96,8 @@ class Generator::Run {
   const SequenceHooks* hooks() const { return params_.hooks.empty() ? nullptr : &hooks_; }
   int64_t room() const { return generator_.context_ - static_cast<int64_t>(generator_.tokens_.size()); }
 
-  void check() const {
-    if (prompt_.empty()) throw Error(ErrorCode::kInvalidArgument, "the prompt is empty");
-    const int64_t vocabulary = model_.model().facts().vocabulary;
-    for (const int32_t token : prompt_) {
-      if (token < 0 || token >= vocabulary) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    cat("token ", token, " of the prompt is outside the vocabulary of ", vocabulary));
-      }
-    }
-    const auto length = static_cast<int64_t>(prompt_.size());
-    if (length > generator_.context_) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  cat("the prompt has ", length, " tokens, the context ", generator_.context_));
-    }
-  }
-
-  // Reads the prompt in chunks and chooses the first token. False when there is nothing more to do.
-  bool prefill() {
+  // Reads the prompt in chunks and chooses the first token.
+  void prefill() {
     // Hooks see every token, so nothing of the past can be used again.
     generator_.keep_prefix(prompt_, hooks() != nullptr);
     result_.reused_tokens = static_cast<int64_t>(generator_.tokens_.size());
@@ -167,7 +105,7 @@ class Generator::Run {
     for (int64_t done = result_.reused_tokens; done < total;) {
       const int64_t count = std::min(generator_.next_chunk(), total - done);
       const Clock::time_point start = Clock::now();
-      const bool last = done + count == total && params_.max_new_tokens != 0;
+      const bool last = done + count == total && answer_.wants_tokens();
       const ArenaScope scope(generator_.arena_);
       const Tensor logits =
           generator_.forward(prompt_.subspan(static_cast<size_t>(done), static_cast<size_t>(count)), last, hooks());
@@ -176,20 +114,16 @@ class Generator::Run {
       GenerateEvent event{GenerateEvent::Kind::kPrefill};
       event.done = done;
       event.total = total;
-      if (!callback_(event)) return end(StopReason::kCancelled);
+      if (!callback_(event)) return answer_.end(StopReason::kCancelled);
       if (last) take(logits, 0);
     }
-    if (params_.max_new_tokens == 0) return end(StopReason::kLength);
-    return !finished_;
+    if (!answer_.wants_tokens()) answer_.end(StopReason::kLength);
   }
 
   // One pass: the last token and what a drafter guesses behind it.
   void step() {
-    if (room() < 1) {
-      end(StopReason::kContextFull);
-      return;
-    }
-    pending_.assign(1, result_.tokens.back());
+    if (room() < 1) return answer_.end(StopReason::kContextFull);
+    pending_.assign(1, answer_.tokens().back());
     if (params_.drafter && !hooks()) draft();  // hooks must not see guesses that turn out wrong
     const RecurrentState before = pending_.size() > 1 ? generator_.state_.clone() : RecurrentState();
     const auto start = generator_.tokens_.size();
@@ -199,7 +133,7 @@ class Generator::Run {
     int64_t row = 0;
     while (true) {
       const int32_t token = take(logits, row++);
-      if (finished_ || row == rows || pending_[static_cast<size_t>(row)] != token) break;
+      if (answer_.is_over() || row == rows || pending_[static_cast<size_t>(row)] != token) break;
       ++result_.accepted;
     }
     if (row < rows) wind_back(start, row, before);
@@ -207,11 +141,8 @@ class Generator::Run {
 
   void draft() {
     std::vector<int32_t> text(prompt_.begin(), prompt_.end());
-    text.insert(text.end(), result_.tokens.begin(), result_.tokens.end());
-    int64_t most = std::min(params_.draft_tokens, room() - 1);
-    if (params_.max_new_tokens > 0) {
-      most = std::min(most, params_.max_new_tokens - static_cast<int64_t>(result_.tokens.size()) - 1);
-    }
+    text.insert(text.end(), answer_.tokens().begin(), answer_.tokens().end());
+    const int64_t most = std::min({params_.draft_tokens, room() - 1, answer_.tokens_left() - 1});
     if (most < 1) return;
     for (const int32_t token : params_.drafter->propose(text, most)) {
       pending_.push_back(token);
@@ -230,61 +161,22 @@ class Generator::Run {
     g.forward(std::span(pending_).first(static_cast<size_t>(kept)), 0, nullptr);
   }
 
-  // A model with damaged weights is named as such, with the tensor at fault.
-  void check_numbers(std::span<const float> logits) const {
-    int bad = 0;  // without leaving early: the compiler then looks at many at once
-    for (const float x : logits) bad |= x != x;
-    if (bad == 0) return;
-    const std::string weight = model_.describe_bad_weight();
-    throw Error(ErrorCode::kBadFile, cat(model_.name(), " computes NaN",
-                                         weight.empty() ? ", though its weights are numbers" : cat(": ", weight)));
-  }
-
   // Chooses from one row of logits and tells about it.
   int32_t take(const Tensor& logits, int64_t row) {
     const int64_t vocabulary = logits.dim(1);
     const Tensor host = logits.to_device(Device::cpu());
-    const std::span<const float> values(host.data<float>() + row * vocabulary, static_cast<size_t>(vocabulary));
-    if (grammar_ && !grammar_->mask(mask_)) {
-      throw Error(ErrorCode::kInvalidArgument, "no token of the vocabulary continues the text as the grammar asks");
+    const Answer::Step step = answer_.take({host.data<float>() + row * vocabulary, static_cast<size_t>(vocabulary)});
+    if (step.is_shown) {
+      GenerateEvent event{GenerateEvent::Kind::kToken};
+      event.token = &step.choice;
+      event.text = step.text;
+      if (!callback_(event)) answer_.end(StopReason::kCancelled);
     }
-    check_numbers(values);
-    const TokenChoice choice = sampler_.sample(values, mask_);
-    const bool is_end = model_.is_end(choice.token);
-    if (is_end && !params_.ignore_end) {
-      end(StopReason::kEndOfText);
-      return choice.token;
-    }
-    sampler_.accept(choice.token);
-    if (grammar_) grammar_->accept(choice.token);
-    result_.tokens.push_back(choice.token);
-    const std::string text = stream_.push(choice.token);
-    result_.text += text;
-    GenerateEvent event{GenerateEvent::Kind::kToken};
-    event.token = &choice;
-    event.text = text;
-    const bool go_on = callback_(event);
-    if (stream_.stopped()) {
-      end(StopReason::kStopString);
-    } else if (!go_on) {
-      end(StopReason::kCancelled);
-    } else if (params_.max_new_tokens >= 0 && static_cast<int64_t>(result_.tokens.size()) >= params_.max_new_tokens) {
-      end(StopReason::kLength);
-    }
-    return choice.token;
-  }
-
-  bool end(StopReason reason) {
-    finished_ = true;
-    result_.reason = reason;
-    return false;
+    return step.choice.token;
   }
 
   void finish() {
-    const std::string rest = stream_.finish();
-    result_.text += rest;
-    if (stream_.stopped()) result_.reason = StopReason::kStopString;
-    result_.stop = stream_.found();
+    const std::string rest = answer_.finish(result_);
     GenerateEvent event{GenerateEvent::Kind::kDone};
     event.text = rest;
     event.result = &result_;
@@ -292,18 +184,13 @@ class Generator::Run {
   }
 
   Generator& generator_;
-  const TextModel& model_;
   const GenerateParams& params_;
   GenerateCallback callback_;
   std::span<const int32_t> prompt_;
-  Sampler sampler_;
-  TextStream stream_;
+  Answer answer_;
   SequenceHooks hooks_;
-  std::optional<GrammarState> grammar_;
-  std::vector<uint32_t> mask_;
   std::vector<int32_t> pending_;
   GenerateResult result_;
-  bool finished_ = false;
 };
 
 GenerateResult Generator::generate(std::span<const int32_t> prompt, const GenerateParams& params,

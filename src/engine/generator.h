@@ -7,45 +7,22 @@
 #include <vector>
 
 #include "base/function_ref.h"
+#include "engine/answer.h"
 #include "engine/block_pool.h"
+#include "engine/context.h"
 #include "engine/drafter.h"
-#include "engine/sampler.h"
 #include "engine/text_model.h"
-#include "engine/text_stream.h"
 #include "hooks/sequence_hooks.h"
 #include "nn/kv_cache.h"
 #include "tensor/arena.h"
-#include "text/grammar/grammar.h"
 
 namespace wick {
 
-enum class StopReason : uint8_t { kEndOfText, kStopString, kLength, kCancelled, kContextFull };
-std::string_view to_string(StopReason reason);  // "end of text", ...
-
-struct GenerateParams {
-  SamplingParams sampling;
-  int64_t max_new_tokens = -1;     // -1: until the text ends or the context is full; 0: read the prompt only
-  std::vector<std::string> stop;   // texts that end the answer; they are not part of it
-  bool ignore_end = false;         // go on after tokens that end a text
-  bool show_special = false;       // control tokens stay in the text, for those who take answers apart
-  std::optional<Grammar> grammar;  // what the answer may look like
+struct GenerateParams : AnswerParams {
   HookSpec hooks;
   HookCache* capture = nullptr;  // where captured values go; may be null
   Drafter* drafter = nullptr;    // guesses tokens ahead, unless there are hooks; the answer is the same
   int64_t draft_tokens = 8;      // at most, at a time
-};
-
-struct GenerateResult {
-  std::vector<int32_t> tokens;
-  std::string text;
-  StopReason reason = StopReason::kLength;
-  std::string stop;  // the stop string found
-  int64_t prompt_tokens = 0, reused_tokens = 0;
-  int64_t drafted = 0, accepted = 0;  // tokens guessed ahead, and those that came true
-  double prefill_seconds = 0, decode_seconds = 0;
-
-  double prefill_rate() const;  // tokens per second; 0 when nothing was done
-  double decode_rate() const;
 };
 
 struct GenerateEvent {
@@ -67,7 +44,6 @@ struct GeneratorOptions {
   // Where somebody waits: passes over a prompt are cut so that each takes about this long, and a cancel is heard soon.
   double seconds_per_pass = 0;  // 0: however long
 };
-inline constexpr int64_t kDefaultContext = 32768;
 
 // Continues one text at a time. What two prompts in a row begin with in common is not computed again. One thread at a
 // time.

@@ -104,7 +104,7 @@ TokenChoice Sampler::sample(std::span<const float> logits, std::span<const uint3
   check_logits(logits, vocabulary_);
   TokenChoice choice;
   choice.token = draw(adjust(logits, allowed));
-  if (params_.logprobs) report(logits, choice);
+  if (params_.logprobs) report_logprobs(logits, *params_.logprobs, choice);
   return choice;
 }
 
@@ -145,7 +145,7 @@ int32_t Sampler::draw(std::span<const float> adjusted) {
   return work.candidates.tokens()[weights.draw(draw_uniform)];
 }
 
-void Sampler::report(std::span<const float> logits, TokenChoice& choice) const {
+void report_logprobs(std::span<const float> logits, int64_t top, TokenChoice& choice) {
   WorkingMemory& work = memory();
   const sampling::PeakedLogits peaked = sampling::find_peaks(logits, work.peaks);
   const double log_total = std::log(sampling::make_weights(logits, peaked.most, 1, work.weights).total);
@@ -153,7 +153,7 @@ void Sampler::report(std::span<const float> logits, TokenChoice& choice) const {
     return static_cast<float>(static_cast<double>(logit) - static_cast<double>(peaked.most) - log_total);
   };
   choice.logprob = logprob(logits[static_cast<size_t>(choice.token)]);
-  const auto count = static_cast<size_t>(std::min(*params_.logprobs, vocabulary_));
+  const auto count = std::min(static_cast<size_t>(top), logits.size());
   if (count == 0) return;
   work.candidates.collect_top(peaked, count);
   choice.top.reserve(work.candidates.size());

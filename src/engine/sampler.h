@@ -21,6 +21,9 @@ struct TokenChoice {
   std::vector<std::pair<int32_t, float>> top;
 };
 
+// Fills in what the model itself thinks of choice.token, and its `top` likeliest tokens.
+void report_logprobs(std::span<const float> logits, int64_t top, TokenChoice& choice);
+
 // Chooses the tokens of one sequence. The answer depends on the logits, the parameters and the history alone: the draw
 // for token i of the answer is number i of the seed (src/base/philox.h), whatever was sampled before or besides.
 //
@@ -60,7 +63,6 @@ class Sampler {
  private:
   int32_t draw(std::span<const float> adjusted);
   std::span<const float> adjust(std::span<const float> logits, std::span<const uint32_t> allowed) const;
-  void report(std::span<const float> logits, TokenChoice& choice) const;
 
   SamplingParams params_;
   int64_t vocabulary_;

@@ -136,6 +136,16 @@ class LayerLoader {
   Device device_;
 };
 
+int64_t widest_window(const std::vector<LayerKind>& kinds) {
+  int64_t widest = 0;
+  for (const LayerKind& kind : kinds) {
+    if (kind.convolution) continue;
+    if (kind.window == 0) return 0;
+    widest = std::max(widest, kind.window);
+  }
+  return widest;
+}
+
 }  // namespace
 
 Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelOptions& options)
@@ -170,6 +180,7 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
     layers_.push_back(std::move(layer));
   }
   facts_.recurrent = convolutions > 0;
+  facts_.window = widest_window(config_.kinds);
   final_norm_ = norm(names.final_norm);
   if (config_.tied) {
     head_.weight = embedding_;

@@ -11,9 +11,11 @@ namespace wick {
 
 // One sequence's part in a batch: a chunk of a prompt, one token of an answer, a draft to be checked.
 struct SequenceRows {
-  int64_t tokens = 0;               // how many
-  int64_t position = 0;             // of the first; everything before it is in the cache already
-  std::span<const int32_t> blocks;  // of the key-value cache, enough for position + tokens
+  int64_t tokens = 0;    // how many
+  int64_t position = 0;  // of the first; everything before it is in the cache already
+  // Of the key-value cache, enough for position + tokens. kNoBlock may stand for those that lie wholly before
+  // position - window + 1 in models with a window, unless hooks watch attention scores or patterns.
+  std::span<const int32_t> blocks;
   RecurrentState* state = nullptr;  // for models that have one
   const SequenceHooks* hooks = nullptr;
 };

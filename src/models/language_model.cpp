@@ -1,5 +1,7 @@
 #include "models/language_model.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -7,6 +9,10 @@ namespace wick {
 namespace {
 
 Error bad(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("forward: ", what)}; }
+
+bool looks_at_maps(const SequenceHooks* hooks) {
+  return hooks && (hooks->touches(HookPoint::kAttnScores) || hooks->touches(HookPoint::kAttnPattern));
+}
 
 void check_sequence(const SequenceRows& rows, size_t index, const ModelFacts& facts, int64_t blocks) {
   if (rows.tokens <= 0 || rows.position < 0) {
@@ -22,8 +28,13 @@ void check_sequence(const SequenceRows& rows, size_t index, const ModelFacts& fa
   if (static_cast<int64_t>(rows.blocks.size()) < needed) {
     throw bad(cat("sequence ", index, " needs ", needed, " blocks and has ", rows.blocks.size()));
   }
+  const int64_t first_seen = facts.window > 0 ? std::max<int64_t>(0, rows.position - facts.window + 1) : 0;
   for (int64_t i = 0; i < needed; ++i) {
     const int32_t block = rows.blocks[static_cast<size_t>(i)];
+    if (block == kNoBlock && i < first_seen / kKvBlockTokens) {
+      if (!looks_at_maps(rows.hooks)) continue;
+      throw bad(cat("hooks look at the attention of sequence ", index, ", whose first blocks were given up"));
+    }
     if (block < 0 || block >= blocks) throw bad(cat("block ", block, " of sequence ", index, " is not in the cache"));
   }
 }

@@ -20,7 +20,10 @@ struct ModelFacts {
   int64_t parameters = 0;
   int64_t weight_bytes = 0;
   std::vector<KvShape> kv_layers;  // what attention layers keep per token; empty: none do
-  bool recurrent = false;          // sequences need a state from new_state()
+  // Tokens that a token sees, itself among them, in the attention layer that sees furthest. Blocks before them may be
+  // given up. 0: a layer sees everything, or there is no attention.
+  int64_t window = 0;
+  bool recurrent = false;  // sequences need a state from new_state()
 };
 
 // A model that continues sequences of tokens. Immutable once loaded: any number of threads may run passes over

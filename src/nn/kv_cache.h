@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,17 @@ namespace wick {
 // What one attention layer keeps of a token.
 struct KvShape {
   int64_t kv_heads = 0, head_dim = 0, value_dim = 0;
+};
+
+// The entry of a block table whose block has been given up: it lies before every window.
+inline constexpr int32_t kNoBlock = -1;
+
+// Blocks as they were, in host memory: one behind the other, each with all its layers.
+struct SavedBlocks {
+  int64_t blocks = 0;
+  Tensor bytes;  // u8
+
+  int64_t size() const { return bytes.defined() ? bytes.numel() : 0; }
 };
 
 // The keys and values of all layers, in blocks that sequences share out among themselves. The pages of a block are
@@ -25,8 +37,17 @@ class KvCache {
   size_t layers() const { return layers_.size(); }
   int64_t blocks() const { return blocks_; }
   static int64_t bytes_per_block(std::span<const KvShape> layers, DType dtype);
+  int64_t bytes_per_block() const;
+
+  // These copy whole blocks of all layers, bit for bit, and throw Error(kInternal) for one that is not in the cache.
+  void copy_block(int32_t from, int32_t to) const;
+  // Entries of kNoBlock are passed over, here as there. Restoring needs as many blocks as were saved, any ones.
+  SavedBlocks save_blocks(std::span<const int32_t> blocks) const;  // throws Error(kOutOfMemory)
+  void restore_blocks(const SavedBlocks& saved, std::span<const int32_t> blocks) const;
 
  private:
+  void check_block(int32_t block) const;
+
   std::vector<KvBlocks> layers_;
   int64_t blocks_ = 0;
 };

@@ -17,6 +17,11 @@ struct RecurrentState {
     for (const Tensor& tensor : tensors) copy.tensors.push_back(tensor.clone());
     return copy;
   }
+  int64_t bytes() const {
+    int64_t sum = 0;
+    for (const Tensor& tensor : tensors) sum += bytes_of(tensor.dtype(), tensor.numel());
+    return sum;
+  }
 };
 
 }  // namespace wick

@@ -30,8 +30,8 @@ TEST(Program, ShowsItsVersion) {
 TEST(Program, HelpNamesEveryCommandAndGivesExamples) {
   const auto help = wick({"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* word : {"run", "chat", "doctor", "inspect", "quantize", "tokenize", "template", "bench", "models",
-                           "verify", "perplexity", "--version"})
+  for (const char* word : {"run", "chat", "serve", "doctor", "inspect", "quantize", "tokenize", "template", "bench",
+                           "models", "verify", "perplexity", "--version"})
     EXPECT_TRUE(contains(help.output, word)) << word;
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"doctor", "--help"}, {"bench", "ops", "--help"}, {"template", "--help"}}) {

@@ -44,7 +44,7 @@ void matmul_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
   // Pieces large enough to hide their start and what is fetched beyond their end, small enough to share out evenly.
   const int64_t share = round_up(ceil_div(n, ThreadPool::instance().size()), kPanel);
   const int64_t most = round_up(ceil_div(512 << 10, bytes_of(w.dtype(), k)), kPanel);
-  const int64_t piece = few ? most : panels_at_once(k) * kPanel;
+  const int64_t piece = few ? most : std::max(most, panels_at_once(k, rows) * kPanel);
   parallel_for(n, std::min(share, piece), [&](int64_t begin, int64_t end) { body(job, begin, end); });
 }
 

@@ -12,7 +12,7 @@ namespace wick::HWY_NAMESPACE {
 #if WICK_PACKED_SIMD
 template <class Format>
 cpu::PackedKernels Kernels256() {
-  return {256, 10, Few256<Format>, Many256<Format>};
+  return {256, 6, Few256<Format>, Many256<Format>};
 }
 #endif
 

@@ -11,8 +11,7 @@
 #define WICK_BACKENDS_CPU_PACKED_KERNEL256_INL_H
 #endif
 
-#include "backends/cpu/packed_formats256-inl.h"
-#include "backends/cpu/packed_tiles-inl.h"
+#include "backends/cpu/packed_columns-inl.h"
 
 WICK_BEFORE_PACKED();
 namespace wick::HWY_NAMESPACE {
@@ -66,7 +65,7 @@ void FewTile256(const PackedJob& job, int64_t first_row, int64_t column, int64_t
   hn::Vec<DScales> acc[kRows];
   for (int r = 0; r < kRows; ++r) acc[r] = hn::Zero(df);
   for (int64_t block = 0; block < blocks; ++block) {
-    PrefetchNextTile(job, tile, block);
+    Prefetch(job, tile.row[0], kTile, block);
     hn::Vec<DSums> sums[kRows][kTile], mins[kRows][kTile];
     for (size_t i = 0; i < kTile; ++i) {
       const auto& w = tile.row[i][block];
@@ -120,23 +119,28 @@ void Few256(const PackedJob& job, int64_t begin, int64_t end) {
   }
 }
 
-// kPanel weight rows with their bytes interleaved, as in Panel32.
-struct Panel256 {
-  int32_t* values;   // [blocks * 64, kPanel], four bytes each
-  int32_t* scales;   // [blocks * groups, kPanel]
-  int32_t* mins;     // [blocks * 8, kPanel], two 16-bit numbers each: neighbours in BlockScales::mins; with an offset,
-                     // the scales times the offset
-  float* scale;      // [blocks, kPanel]
-  float* min_scale;  // [blocks, kPanel]
-};
-
 HWY_INLINE hn::Vec<DSums> WidenHalf(hn::Vec<DPairs> v, size_t half) {
   const hn::Half<DPairs> d;
   return hn::PromoteTo(DSums(), half == 0 ? hn::LowerHalf(d, v) : hn::UpperHalf(d, v));
 }
 
+// As Unpack256 does, 16 rows at a time.
+template <class Format>
+void UnpackColumns(const PackedJob& job, int64_t column, int64_t end, const Panel256& panel) {
+  using Block = typename Format::Block;
+  const Block* rows[kPanel];
+  for (int64_t i = 0; i < kPanel; ++i) {
+    rows[i] = reinterpret_cast<const Block*>(job.w + std::min(column + i, end - 1) * job.row_bytes);
+  }
+  for (int64_t block = 0; block < job.x.k / 256; ++block) {
+    Prefetch(job, rows[0], kPanel, block);
+    Columns<Format>::Unpack(rows, block, panel);
+  }
+}
+
 template <class Format>
 void Unpack256(const PackedJob& job, int64_t column, int64_t end, const Panel256& panel) {
+  if constexpr (Columns<Format>::kAvailable) return UnpackColumns<Format>(job, column, end, panel);
   constexpr int kGroups = 256 / Format::kGroup;
   const DSums di;
   const DPairs d16;
@@ -145,6 +149,7 @@ void Unpack256(const PackedJob& job, int64_t column, int64_t end, const Panel256
   for (size_t first = 0; first < static_cast<size_t>(kPanel); first += kTile) {
     const TileRows<typename Format::Block> tile(job, std::min<int64_t>(column + first, end - 1), end);
     for (int64_t block = 0; block < blocks; ++block) {
+      Prefetch(job, tile.row[0], kTile, block);
       typename Format::State scales[kTile];
       for (size_t i = 0; i < kTile; ++i) Format::Scales(tile.row[i][block], scales[i]);
       for (size_t h = 0; h < kGroups / kTile; ++h) {
@@ -243,7 +248,7 @@ void PanelTile256(const PackedJob& job, int64_t first_row, int64_t column, int64
 
 template <class Format>
 void Many256(const PackedJob& job, int64_t begin, int64_t end) {
-  const int64_t blocks = job.x.k / 256, at_once = cpu::panels_at_once(job.x.k),
+  const int64_t blocks = job.x.k / 256, at_once = cpu::panels_at_once(job.x.k, job.x.rows),
                 integers = blocks * (64 + 16 + 8) * kPanel;
   struct Integers;
   struct Scales;

@@ -48,7 +48,7 @@ void FewTile32(const PackedJob& job, int64_t first_row, int64_t column, int64_t 
   hn::Vec<DScales> acc[kRows];
   for (int r = 0; r < kRows; ++r) acc[r] = hn::Zero(df);
   for (int64_t unit = 0; unit < units; ++unit) {
-    PrefetchNextTile(job, tile, unit);
+    Prefetch(job, tile.row[0], kTile, unit);
     hn::Vec<DSums> sums[kRows][kTile];
     for (size_t i = 0; i < kTile; ++i) {
       hn::Vec<DBytes> values[kParts];
@@ -101,6 +101,7 @@ void Unpack32(const PackedJob& job, int64_t column, int64_t end, const Panel32& 
   for (size_t first = 0; first < static_cast<size_t>(kPanel); first += kTile) {
     const TileRows<typename Format::Block> tile(job, std::min<int64_t>(column + first, end - 1), end);
     for (int64_t unit = 0; unit < units; ++unit) {
+      Prefetch(job, tile.row[0], kTile, unit);
       for (size_t p = 0; p < kParts; ++p) {
         hn::Vec<DSums> groups[kTile];
         for (size_t i = 0; i < kTile; ++i) groups[i] = hn::BitCast(di, Format::Values(tile.row[i], unit, p));
@@ -165,7 +166,7 @@ void PanelTile32(const PackedJob& job, int64_t first_row, int64_t column, int64_
 
 template <class Format>
 void Many32(const PackedJob& job, int64_t begin, int64_t end) {
-  const int64_t units = job.x.k / 32, at_once = cpu::panels_at_once(job.x.k);
+  const int64_t units = job.x.k / 32, at_once = cpu::panels_at_once(job.x.k, job.x.rows);
   struct Values;
   struct Scales;
   auto* values = cpu::scratch<int32_t, Values>(at_once * units * 8 * kPanel);

@@ -22,8 +22,11 @@ struct PackedActivations {
 
 // Columns of the product that the kernel for many rows computes together.
 inline constexpr int64_t kPanel = 16;
-// Panels that are unpacked together, so that activations are read once for all of them: about 256 KiB.
-inline int64_t panels_at_once(int64_t k) { return std::clamp<int64_t>((256 << 10) / (kPanel * k), 1, 16); }
+// Panels that are unpacked together, so that many rows of activations are read once for all of them: about 256 KiB. A
+// few rows stay in the first-level cache, where a panel should be too.
+inline int64_t panels_at_once(int64_t k, int64_t rows) {
+  return rows <= 32 ? 1 : std::clamp<int64_t>((256 << 10) / (kPanel * k), 1, 16);
+}
 
 // One matmul: x [rows, k] and n rows of packed weights, out [rows, n].
 struct PackedJob {

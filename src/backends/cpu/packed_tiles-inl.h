@@ -44,15 +44,15 @@ struct TileRows {
   }
 };
 
-// Asks for the weights of a later tile while this one is computed: far enough ahead that memory has time to answer. A
-// tile's rows lie one behind the other, but are read side by side, which the CPU's own prefetching does not follow
-// well.
+// Asks for the weights of later rows while `rows` of them are computed, beginning with `row`: far enough ahead that
+// memory has time to answer. Rows lie one behind the other, but are read side by side, which the CPU's own prefetching
+// does not follow well.
 template <class Block>
-HWY_INLINE void PrefetchNextTile(const PackedJob& job, const TileRows<Block>& tile, int64_t block) {
-  constexpr int64_t kStep = kTile * sizeof(Block), kAhead = 16 << 10;
-  const int64_t tile_bytes = kTile * job.row_bytes, distance = (kAhead + tile_bytes - 1) / tile_bytes * tile_bytes;
-  const auto* next = reinterpret_cast<const char*>(tile.row[0]) + distance + block * kStep;
-  for (int64_t i = 0; i < kStep; i += 64) __builtin_prefetch(next + i, 0, 2);
+HWY_INLINE void Prefetch(const PackedJob& job, const Block* row, int64_t rows, int64_t block) {
+  constexpr int64_t kAhead = 16 << 10;
+  const int64_t step = rows * static_cast<int64_t>(sizeof(Block)), all = rows * job.row_bytes;
+  const auto* next = reinterpret_cast<const char*>(row) + (kAhead + all - 1) / all * all + block * step;
+  for (int64_t i = 0; i < step; i += 64) __builtin_prefetch(next + i, 0, 2);
 }
 
 // Writes `count` results of one row from `values`.

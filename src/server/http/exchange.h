@@ -15,14 +15,14 @@ using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
 // A request that has arrived whole and within the limits.
 struct HttpRequest {
-  uint64_t id = 0;      // counts up; also sent back as X-Request-Id
-  std::string method;   // "GET"
-  std::string path;     // decoded, without the query: "/v1/models"
-  HttpFields query;     // decoded
-  HttpFields headers;   // names in lower case
+  uint64_t id = 0;     // counts up; also sent back as X-Request-Id
+  std::string method;  // "GET"
+  std::string path;    // decoded, without the query: "/v1/models"
+  HttpFields query;    // decoded
+  HttpFields headers;  // names in lower case
   std::string body;
-  std::string client;   // address of the other side
-  std::string key_name; // which API key it came with; empty when none are asked for
+  std::string client;    // address of the other side
+  std::string key_name;  // which API key it came with; empty when none are asked for
 
   // The first of that name (lower case); empty: none.
   std::optional<std::string_view> header(std::string_view name) const;
@@ -35,9 +35,9 @@ struct HttpResponse {
   HttpFields headers;
 };
 
-// The answering end of one request: either send() once, or begin(), write() as often as liked and finish(). Thread-safe;
-// no call blocks, and none does harm once the client has gone. When the last reference goes without an answer, the
-// client gets status 500.
+// The answering end of one request: either send() once, or begin(), write() as often as liked and finish().
+// Thread-safe; no call blocks, and none does harm once the client has gone. When the last reference goes without an
+// answer, the client gets status 500.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;

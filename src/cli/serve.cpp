@@ -1,0 +1,242 @@
+#include <fmt/core.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "base/error.h"
+#include "base/machine.h"
+#include "base/text.h"
+#include "base/thread_pool.h"
+#include "base/utf8.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/model_arguments.h"
+#include "cli/shared_options.h"
+#include "cli/terminal.h"
+#include "server/api/api.h"
+#include "server/http/http_server.h"
+#include "server/model_host.h"
+
+namespace wick {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::chrono::seconds kGrace{30};  // for running answers when the server goes
+constexpr std::chrono::milliseconds kPoll{100};
+
+struct ServeArguments {
+  std::vector<std::string> models;
+  std::string host = "127.0.0.1", api_keys, tls_certificate, tls_key, log, quantize = "auto", chat_template;
+  std::vector<std::string> cors;
+  uint16_t port = 8080;
+  std::string kv = "f16", policy = "priority", speculate, draft, preload = "first";
+  int64_t context = 0, max_running = 64, max_waiting = 256, first_token_ms = 250, next_token_ms = 40;
+  uint64_t kv_memory = 0, memory = 0;
+  int threads = 0;
+  bool no_prefix_cache = false, log_contents = false;
+};
+
+// "name=path", "path" (named as the file or folder is), or Ember.
+ModelEntry entry_of(const std::string& text) {
+  ModelEntry entry;
+  std::error_code ignored;
+  const size_t equals = text.find('=');
+  const bool has_name = equals != std::string::npos && !fs::exists(text, ignored);
+  const std::string path = has_name ? text.substr(equals + 1) : text;
+  if (path == "ember" && !fs::exists(path, ignored)) {
+    entry.name = has_name ? text.substr(0, equals) : "ember";
+    return entry;
+  }
+  if (!fs::exists(path, ignored)) {
+    throw Error(ErrorCode::kIo, cat(in_quotes(path),
+                                    ": there is no such file or folder. MODEL is a Hugging Face folder, "
+                                    "a .gguf or a .safetensors file, or NAME=PATH"));
+  }
+  entry.path = path;
+  fs::path plain = fs::path(path).lexically_normal();
+  if (!plain.has_filename()) plain = plain.parent_path();
+  entry.name = has_name                          ? text.substr(0, equals)
+               : fs::is_directory(path, ignored) ? plain.filename().string()
+                                                 : plain.stem().string();
+  if (entry.name.empty()) throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(text), ": the model has no name"));
+  return entry;
+}
+
+EngineOptions engine_options(const ServeArguments& arguments) {
+  EngineOptions options;
+  options.context = arguments.context;
+  options.kv_dtype = kv_dtype(arguments.kv);
+  options.kv_bytes = static_cast<int64_t>(arguments.kv_memory);
+  options.max_running = arguments.max_running;
+  options.max_waiting = arguments.max_waiting;
+  options.policy = arguments.policy == "priority" ? SchedulePolicy::kPriority : SchedulePolicy::kFirstCome;
+  options.first_token_seconds = static_cast<double>(arguments.first_token_ms) / 1e3;
+  options.next_token_seconds = static_cast<double>(arguments.next_token_ms) / 1e3;
+  options.prefix_cache = !arguments.no_prefix_cache;
+  if (!arguments.draft.empty()) {
+    options.drafter = [draft = load_named_model(arguments.draft, {})](const TextModel& model) {
+      return std::make_unique<ModelDrafter>(draft, model, GeneratorOptions());
+    };
+  } else if (!arguments.speculate.empty()) {
+    options.drafter = [](const TextModel&) { return std::make_unique<LookupDrafter>(); };
+  }
+  return options;
+}
+
+std::vector<ModelEntry> entries_of(const ServeArguments& arguments) {
+  std::vector<ModelEntry> entries;
+  for (const std::string& text : arguments.models) entries.push_back(entry_of(text));
+  if (entries.empty()) entries.push_back(entry_of("ember"));
+  const EngineOptions engine = engine_options(arguments);
+  for (ModelEntry& entry : entries) {
+    entry.load.quantize = arguments.quantize;
+    entry.load.chat_template = arguments.chat_template;
+    entry.engine = engine;
+  }
+  return entries;
+}
+
+HttpServerOptions server_options(const ServeArguments& arguments, const std::shared_ptr<Metrics>& metrics) {
+  HttpServerOptions options;
+  options.address = arguments.host;
+  options.port = arguments.port;
+  options.tls_certificate = arguments.tls_certificate;
+  options.tls_key = arguments.tls_key;
+  options.cors_origins = arguments.cors;
+  options.metrics = metrics;
+  if (!arguments.api_keys.empty()) options.keys = std::make_shared<ApiKeys>(ApiKeys::load(arguments.api_keys));
+  if (!arguments.log.empty()) {
+    const auto bodies = arguments.log_contents ? RequestLog::Bodies::kYes : RequestLog::Bodies::kNo;
+    options.log = std::make_shared<RequestLog>(arguments.log, bodies);
+  }
+  return options;
+}
+
+void say(const std::string& line) { std::cout << line + "\n" << std::flush; }
+
+void tell_ready(const std::string& name, const Engine& engine, double seconds) {
+  say(fmt::format("{} is ready after {:.2f} s: context {} tokens, {} for keys and values", name, seconds,
+                  engine.context(), bytes_text(engine.kv_bytes())));
+}
+
+void preload(ModelHost& host, const ServeArguments& arguments, const std::vector<std::string>& names) {
+  const auto began = std::chrono::steady_clock::now();
+  for (const std::string& name : names) {
+    if (arguments.preload == "none" || (arguments.preload == "first" && name != names.front())) continue;
+    host.use(name, [name, began](const ModelHost::EngineRef& engine, const Error* error) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
+      if (engine) {
+        tell_ready(name, *engine, taken.count());
+      } else {
+        std::cerr << cat("wick: ", name, " cannot be loaded: ", error->what(), "\n");
+      }
+    });
+  }
+}
+
+int serve(const ServeArguments& arguments) {
+  if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
+  const std::vector<ModelEntry> entries = entries_of(arguments);
+  std::vector<std::string> names;
+  for (const ModelEntry& entry : entries) names.push_back(entry.name);
+  const auto metrics = std::make_shared<Metrics>();
+  const auto host = std::make_shared<ModelHost>(entries, static_cast<int64_t>(arguments.memory));
+  Api api(host, metrics);
+  Router router;
+  api.add_routes(router);
+  const InterruptWatch watch;  // before there is anything to interrupt
+  HttpServer server(std::move(router), server_options(arguments, metrics));
+
+  const Terminal terminal = Terminal::of_stdout();
+  std::string models;
+  for (const std::string& name : names) models += cat(models.empty() ? "" : ", ", name);
+  say(cat("Wick ", WICK_VERSION, " serves ", models, " at ", terminal.paint(server.url(), Colour::kBold)));
+  say(terminal.paint(cat("OpenAI-compatible: base URL ", server.url(), "/v1; description: ", server.url(),
+                         "/openapi.json; Ctrl-C ends"),
+                     Colour::kDim));
+  preload(*host, arguments, names);
+  while (watch.signal() == 0) std::this_thread::sleep_for(kPoll);
+  say("\nFinishing what is being answered; Ctrl-C once more ends at once.");
+  api.stop();
+  server.stop(kGrace);
+  return 0;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("serve", "Answer over HTTP, as OpenAI's API does");
+  const auto arguments = std::make_shared<ServeArguments>();
+  ServeArguments& a = *arguments;
+  command->add_option("MODEL", a.models,
+                      "Models to offer, as PATH or NAME=PATH; the first is loaded at once (default: Ember)");
+  command->add_option("--host", a.host, "Address to listen at (default: 127.0.0.1)")->type_name("ADDRESS");
+  command->add_option("--port", a.port, "Port to listen at; 0: any that is free (default: 8080)")->type_name("PORT");
+  command->add_option("--api-keys", a.api_keys, "Ask for a key; the file has one per line, or \"name: key\"")
+      ->type_name("FILE");
+  command->add_option("--cors", a.cors, "Web pages of this origin may ask; * for all; may be repeated")
+      ->type_name("ORIGIN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::Option* certificate = command->add_option("--tls-cert", a.tls_certificate, "HTTPS: the certificate, as PEM");
+  CLI::Option* key = command->add_option("--tls-key", a.tls_key, "HTTPS: its private key, as PEM");
+  certificate->type_name("FILE")->needs(key);
+  key->type_name("FILE")->needs(certificate);
+  CLI::Option* log = command->add_option("--log", a.log, "Write a line of JSON per request; - is standard error");
+  log->type_name("FILE");
+  command->add_flag("--log-contents", a.log_contents, "With --log: also what is asked and answered")->needs(log);
+
+  constexpr char kModel[] = "Models";
+  command->add_option("--memory", a.memory, "What all models may take, e.g. 12GiB (default: 3/4 of what is free)")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("BYTES")
+      ->group(kModel);
+  command->add_option("--preload", a.preload, "Load at start: first (default), all or none")
+      ->check(CLI::IsMember({"first", "all", "none"}).description(""))
+      ->type_name("WHICH")
+      ->group(kModel);
+  add_quantize_option(*command, a.quantize)->group(kModel);
+  command->add_option("--template", a.chat_template, "A built-in chat template for the models' own")
+      ->type_name("NAME")
+      ->group(kModel);
+  add_threads_option(*command, a.threads)->group(kModel);
+
+  constexpr char kEngine[] = "Engine, per model";
+  add_context_option(*command, a.context)->group(kEngine);
+  add_kv_option(*command, a.kv)->group(kEngine);
+  command->add_option("--kv-memory", a.kv_memory, "For keys and values, e.g. 2GiB (default: from what is free)")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("BYTES")
+      ->group(kEngine);
+  const auto count = [&](const char* name, int64_t& value, const char* help, int64_t least) {
+    command->add_option(name, value, help)->check(count_from(least, 1'000'000))->type_name("COUNT")->group(kEngine);
+  };
+  count("--max-running", a.max_running, "Sequences that are computed at a time (default: 64)", 1);
+  count("--max-waiting", a.max_waiting, "Requests that may wait; one more gets status 429 (default: 256)", 1);
+  command->add_option("--policy", a.policy, "Who goes first: priority (default) or first-come")
+      ->check(CLI::IsMember({"priority", "first-come"}).description(""))
+      ->type_name("POLICY")
+      ->group(kEngine);
+  count("--ttft-target-ms", a.first_token_ms, "Aim at a first token after this many ms (default: 250)", 1);
+  count("--tpot-target-ms", a.next_token_ms, "Aim at a token every so many ms (default: 40)", 1);
+  command->add_flag("--no-prefix-cache", a.no_prefix_cache, "Compute every prompt from its beginning")->group(kEngine);
+  CLI::Option* speculate =
+      command->add_option("--speculate", a.speculate, "Guess ahead: lookup (from the text); same answers");
+  speculate->check(CLI::IsMember({"lookup", "ngram"}).description(""))->type_name("lookup")->group(kEngine);
+  command->add_option("--draft", a.draft, "Guess ahead with a smaller model; same answers")
+      ->type_name("MODEL")
+      ->group(kEngine)
+      ->excludes(speculate);
+  command->footer(
+      "Answers depend on the request alone, not on what else is being answered. docs/server.md tells more.\n\n"
+      "Examples:\n"
+      "  wick serve\n"
+      "  wick serve models/Qwen3-0.6B small=model.gguf --port 8000\n"
+      "  wick serve --host 0.0.0.0 --api-keys keys.txt --tls-cert cert.pem --tls-key key.pem");
+  command->callback([&action, arguments] { action = [arguments] { return serve(*arguments); }; });
+}
+
+}  // namespace wick

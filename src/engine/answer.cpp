@@ -1,0 +1,72 @@
+#include "engine/answer.h"
+
+#include <limits>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace wick {
+
+Answer::Answer(const TextModel& model, const AnswerParams& params, std::span<const int32_t> prompt)
+    : model_(model),
+      params_(params),
+      sampler_(params.sampling, model.model().facts().vocabulary,
+               [tokenizer = &model.tokenizer()](int32_t id) { return tokenizer->bytes(id); }),
+      stream_(model.tokenizer(), params.stop, params.show_special) {
+  sampler_.start(prompt);
+  if (params.grammar) {
+    guide_.emplace(*params.grammar, params.grammar_start, model.grammar_vocabulary(), model.model().facts().vocabulary);
+  }
+}
+
+// A model with damaged weights is named as such, with the tensor at fault.
+void Answer::check_numbers(std::span<const float> logits) const {
+  int bad = 0;  // without leaving early: the compiler then looks at many at once
+  for (const float x : logits) bad |= x != x;
+  if (bad == 0) return;
+  const std::string weight = model_.describe_bad_weight();
+  throw Error(ErrorCode::kBadFile, cat(model_.name(), " computes NaN",
+                                       weight.empty() ? ", though its weights are numbers" : cat(": ", weight)));
+}
+
+Answer::Step Answer::take(std::span<const float> logits) {
+  const std::span<const uint32_t> allowed = guide_ ? guide_->mask() : std::span<const uint32_t>();
+  check_numbers(logits);
+  Step step{sampler_.sample(logits, allowed)};
+  const int32_t token = step.choice.token;
+  if (model_.is_end(token) && !params_.ignore_end) {
+    end(StopReason::kEndOfText);
+    return step;
+  }
+  sampler_.accept(token);
+  if (guide_) guide_->accept(token);
+  tokens_.push_back(token);
+  step.is_shown = true;
+  step.text = stream_.push(token);
+  text_ += step.text;
+  if (stream_.stopped()) end(StopReason::kStopString);
+  if (tokens_left() == 0) end(StopReason::kLength);
+  return step;
+}
+
+int64_t Answer::tokens_left() const {
+  if (params_.max_new_tokens < 0) return std::numeric_limits<int64_t>::max();
+  return params_.max_new_tokens - static_cast<int64_t>(tokens_.size());
+}
+
+void Answer::end(StopReason reason) {
+  if (!reason_) reason_ = reason;
+}
+
+std::string Answer::finish(GenerateResult& result) {
+  std::string rest = stream_.finish();
+  text_ += rest;
+  if (stream_.stopped()) reason_ = StopReason::kStopString;
+  result.tokens = tokens_;
+  result.text = text_;
+  result.reason = *reason_;
+  result.stop = stream_.found();
+  return rest;
+}
+
+}  // namespace wick

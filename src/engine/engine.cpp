@@ -1,0 +1,418 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/error.h"
+#include "base/fair_mutex.h"
+#include "base/text.h"
+#include "engine/context.h"
+
+namespace wick {
+namespace {
+
+using Lock = std::lock_guard<std::mutex>;
+
+constexpr int64_t kMostChoices = 128;
+
+// Engines take turns: a pass uses all compute threads.
+FairMutex& compute_turn() {
+  static FairMutex turn;
+  return turn;
+}
+
+double seconds_between(EngineClock::time_point from, EngineClock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+std::span<const float> row_of(const Tensor& logits, int64_t row) {
+  const int64_t vocabulary = logits.dim(1);
+  return {logits.data<float>() + row * vocabulary, static_cast<size_t>(vocabulary)};
+}
+
+AnswerParams params_of(const EngineRequest& request, int64_t choice) {
+  AnswerParams params = request.params;
+  params.sampling.seed += static_cast<uint64_t>(choice);
+  return params;
+}
+
+}  // namespace
+
+Engine::Engine(std::shared_ptr<const TextModel> model, const EngineOptions& options)
+    : model_(std::move(model)),
+      options_(options),
+      memory_(model_->model(), options_, context_of(*model_, options_.context)),
+      scheduler_(options_, memory_) {
+  if (options_.drafter) options_.drafter(*model_);  // one that does not fit is an error now, not with every request
+}
+
+Engine::~Engine() { end_all(); }
+
+void Engine::end_all() {
+  const Lock lock(state_mutex_);
+  take_in();
+  while (!scheduler_.empty()) {
+    const auto& list = scheduler_.running().empty() ? scheduler_.waiting() : scheduler_.running();
+    list.back()->answer->end(StopReason::kCancelled);
+    end(*list.back());
+  }
+  const Lock inbox(inbox_mutex_);
+  is_busy_ = false;
+}
+
+int64_t Engine::kv_bytes() const { return memory_.total() * memory_.cache().bytes_per_block(); }
+
+std::optional<RequestId> Engine::submit(EngineRequest request, RequestListener listener) {
+  check_prompt(*model_, request.prompt, context());
+  if (request.choices < 1 || request.choices > kMostChoices) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat(request.choices, " choices are asked for; 1 to ", kMostChoices, " can be"));
+  }
+  if (request.prompt_logprobs && *request.prompt_logprobs < 0) {
+    throw Error(ErrorCode::kInvalidArgument, cat(*request.prompt_logprobs, " log-probabilities are asked for"));
+  }
+  Answer answer(*model_, request.params, request.prompt);  // what takes long, or throws, is done by who asks
+  const Lock lock(inbox_mutex_);
+  if (waiting_ + static_cast<int64_t>(submissions_.size()) >= options_.max_waiting || is_stopping_) {
+    ++turned_away_;
+    return std::nullopt;
+  }
+  const RequestId id = ++last_id_;
+  submissions_.push_back({id, std::move(request), std::move(listener), EngineClock::now(), std::move(answer)});
+  news_.notify_one();
+  return id;
+}
+
+void Engine::cancel(RequestId id) {
+  const Lock lock(inbox_mutex_);
+  cancels_.push_back(id);
+  news_.notify_one();
+}
+
+bool Engine::wait() {
+  std::unique_lock lock(inbox_mutex_);
+  news_.wait(lock, [&] { return is_stopping_ || is_busy_ || !submissions_.empty() || !cancels_.empty(); });
+  return !is_stopping_;
+}
+
+void Engine::stop() {
+  const Lock lock(inbox_mutex_);
+  is_stopping_ = true;
+  news_.notify_all();
+}
+
+bool Engine::is_idle() const {
+  const Lock lock(inbox_mutex_);
+  return !is_busy_ && submissions_.empty();
+}
+
+bool Engine::step() {
+  const std::lock_guard turn(compute_turn());
+  const StepPlan plan = next_plan();
+  if (plan.empty()) return false;
+  std::vector<std::shared_ptr<OpenRequest>> requests;  // outlive the sequences
+  for (const Planned& planned : plan) requests.push_back(planned.sequence->request);
+  const ArenaScope scope(arena_);
+  const auto start = EngineClock::now();
+  try {
+    const Tensor logits = forward(plan);
+    take_tokens(plan, logits, seconds_between(start, EngineClock::now()));
+  } catch (const Error& error) {
+    fail_all(requests, error);
+  } catch (const std::bad_alloc&) {
+    fail_all(requests, Error(ErrorCode::kOutOfMemory, "there was no memory for a pass"));
+  }
+  return true;
+}
+
+StepPlan Engine::next_plan() {
+  const Lock lock(state_mutex_);
+  take_in();
+  end_late();
+  StepPlan plan = scheduler_.plan();
+  const Lock inbox(inbox_mutex_);
+  is_busy_ = !scheduler_.empty();
+  waiting_ = static_cast<int64_t>(scheduler_.waiting().size());
+  return plan;
+}
+
+void Engine::take_in() {
+  std::vector<Submission> submissions;
+  std::vector<RequestId> cancels;
+  {
+    const Lock lock(inbox_mutex_);
+    submissions.swap(submissions_);
+    cancels.swap(cancels_);
+  }
+  for (Submission& submission : submissions) start(std::move(submission));
+  end_cancelled(cancels);
+}
+
+void Engine::start(Submission submission) {
+  ++counters_.submitted;
+  counters_.prompt_tokens += static_cast<int64_t>(submission.wanted.prompt.size());
+  if (book_.join(submission.wanted, submission.id, submission.listener)) {
+    ++counters_.coalesced;
+    return;
+  }
+  auto sequence = std::make_unique<Sequence>();
+  sequence->request =
+      book_.open(std::move(submission.wanted), submission.id, std::move(submission.listener), submission.arrived);
+  const EngineRequest& wanted = sequence->request->wanted;
+  sequence->tokens = wanted.prompt;
+  sequence->prompt_tokens = sequence->result.prompt_tokens = static_cast<int64_t>(wanted.prompt.size());
+  sequence->answer.emplace(std::move(submission.answer));
+  sequence->hooks = {&wanted.hooks, wanted.capture.get()};
+  // Guesses that turn out wrong cannot be taken back from a state, and hooks must not see them.
+  if (options_.drafter && wanted.hooks.empty() && !model_->model().facts().recurrent) {
+    sequence->drafter = options_.drafter(*model_);
+  }
+  scheduler_.add(std::move(sequence), seconds_between(began_, submission.arrived));
+}
+
+void Engine::end_cancelled(const std::vector<RequestId>& ids) {
+  for (const RequestId id : ids) {
+    const std::shared_ptr<OpenRequest> request = book_.find(id);
+    if (!request) continue;
+    const std::vector<Sequence*> sequences = sequences_of(*request);
+    if (request->listeners.size() > 1) {
+      book_.leave(*request, id, sequences);
+      continue;
+    }
+    for (Sequence* sequence : sequences) {
+      sequence->answer->end(StopReason::kCancelled);
+      end(*sequence);
+    }
+  }
+}
+
+void Engine::end_late() {
+  const auto now = EngineClock::now();
+  std::vector<Sequence*> late;
+  for (const auto* list : {&scheduler_.running(), &scheduler_.waiting()}) {
+    for (const auto& sequence : *list) {
+      const auto& deadline = sequence->request->wanted.deadline;
+      if (deadline && *deadline <= now) late.push_back(sequence.get());
+    }
+  }
+  for (Sequence* sequence : late) {
+    sequence->answer->end(StopReason::kDeadline);
+    end(*sequence);
+  }
+}
+
+Tensor Engine::forward(const StepPlan& plan) {
+  batch_.clear();
+  logit_rows_.clear();
+  for (const Planned& planned : plan) {
+    Sequence& sequence = *planned.sequence;
+    const auto first_row = static_cast<int64_t>(batch_.tokens.size());
+    const auto begin = sequence.tokens.begin() + sequence.computed;
+    batch_.tokens.insert(batch_.tokens.end(), begin, begin + planned.tokens);
+    batch_.tokens.insert(batch_.tokens.end(), sequence.draft.begin(), sequence.draft.end());
+    const int64_t rows = static_cast<int64_t>(batch_.tokens.size()) - first_row;
+    batch_.sequences.push_back({rows, sequence.computed, sequence.blocks,
+                                sequence.state.empty() ? nullptr : &sequence.state,
+                                sequence.request->has_hooks() ? &sequence.hooks : nullptr});
+    LogitRows wanted{static_cast<int64_t>(batch_.logit_rows.size())};
+    if (planned.reaches_end() && sequence.answer->wants_tokens()) {
+      wanted.chosen = 1 + static_cast<int64_t>(sequence.draft.size());
+    }
+    if (sequence.request->wanted.prompt_logprobs) {  // of all tokens but the last
+      wanted.scored = std::clamp<int64_t>(sequence.prompt_tokens - 1 - sequence.computed, 0, planned.tokens);
+    }
+    for (int64_t row = 0; row < wanted.scored; ++row) batch_.logit_rows.push_back(first_row + row);
+    for (int64_t row = rows - wanted.chosen; row < rows; ++row) batch_.logit_rows.push_back(first_row + row);
+    logit_rows_.push_back(wanted);
+  }
+  return model_->model().forward(batch_, memory_.cache()).to_device(Device::cpu());
+}
+
+void Engine::take_tokens(const StepPlan& plan, const Tensor& logits, double seconds) {
+  const Lock lock(state_mutex_);
+  ++counters_.steps;
+  counters_.busy_seconds += last_seconds_ = seconds;
+  last_prefill_tokens_ = last_decode_tokens_ = 0;
+  std::vector<std::pair<std::shared_ptr<OpenRequest>, Error>> failed;
+  std::vector<int64_t> accepted(plan.size());
+  for (size_t i = 0; i < plan.size(); ++i) {
+    Sequence& sequence = *plan[i].sequence;
+    const bool is_decode = sequence.phase == SequencePhase::kDecode;
+    (is_decode ? last_decode_tokens_ : last_prefill_tokens_) += plan[i].tokens;
+    counters_.drafted_tokens += static_cast<int64_t>(sequence.draft.size());
+    sequence.result.drafted += static_cast<int64_t>(sequence.draft.size());
+    if (!sequence.started) {
+      sequence.started = EngineClock::now() -
+                         std::chrono::duration_cast<EngineClock::duration>(std::chrono::duration<double>(seconds));
+      sequence.result.reused_tokens = sequence.computed;
+      counters_.reused_tokens += sequence.computed;
+    }
+    try {
+      score_prompt(plan[i], logit_rows_[i], logits);
+      tell_progress(plan[i]);
+      accepted[i] = choose(sequence, logit_rows_[i], logits);
+    } catch (const Error& error) {
+      failed.emplace_back(sequence.request, error);
+    }
+  }
+  counters_.prefill_tokens += last_prefill_tokens_;
+  scheduler_.commit(plan, accepted, seconds);
+  for (size_t i = 0; i < plan.size(); ++i) {
+    Sequence& sequence = *plan[i].sequence;
+    if (logit_rows_[i].chosen > 0 && sequence.request->choices_begun < sequence.request->wanted.choices) {
+      try {
+        fork_choices(sequence, row_of(logits, logit_rows_[i].first + logit_rows_[i].scored));
+      } catch (const Error& error) {
+        failed.emplace_back(sequence.request, error);
+      }
+    }
+  }
+  for (const auto& [request, error] : failed) fail(request, error);
+  std::vector<Sequence*> over;
+  for (const auto& sequence : scheduler_.running()) {
+    if (!sequence->answer->wants_tokens() && sequence->uncomputed() == 0) sequence->answer->end(StopReason::kLength);
+    if (!sequence->answer->is_over() && sequence->computed >= context()) {
+      sequence->answer->end(StopReason::kContextFull);
+    }
+    if (sequence->answer->is_over()) over.push_back(sequence.get());
+  }
+  for (Sequence* sequence : over) end(*sequence);
+  const Lock inbox(inbox_mutex_);
+  is_busy_ = !scheduler_.empty();
+}
+
+// How likely the prompt's tokens were, each seen from the one before it; of the first there is nothing to say.
+void Engine::score_prompt(const Planned& planned, const LogitRows& rows, const Tensor& logits) {
+  OpenRequest& request = *planned.sequence->request;
+  for (int64_t row = 0; row < rows.scored; ++row) {
+    const int64_t position = planned.sequence->computed + row + 1;
+    if (position <= static_cast<int64_t>(request.prompt_choices.size())) continue;  // computed again after a pause
+    TokenChoice choice;
+    choice.token = request.wanted.prompt[static_cast<size_t>(position)];
+    report_logprobs(row_of(logits, rows.first + row), *request.wanted.prompt_logprobs, choice);
+    request.prompt_choices.push_back(std::move(choice));
+  }
+}
+
+void Engine::tell_progress(const Planned& planned) {
+  OpenRequest& request = *planned.sequence->request;
+  const int64_t done = std::min(planned.sequence->computed + planned.tokens, planned.sequence->prompt_tokens);
+  if (done <= request.prompt_done) return;
+  request.prompt_done = done;
+  RequestBook::tell_progress(request);
+}
+
+// Chooses tokens until one is not what was guessed; returns how many guesses were right.
+int64_t Engine::choose(Sequence& sequence, const LogitRows& rows, const Tensor& logits) {
+  for (int64_t row = 0; row < rows.chosen; ++row) {
+    const size_t before = sequence.tokens.size();
+    choose_one(sequence, row_of(logits, rows.first + rows.scored + row));
+    const bool is_guessed = row + 1 < rows.chosen && sequence.tokens.size() > before &&
+                            sequence.draft[static_cast<size_t>(row)] == sequence.tokens.back();
+    if (sequence.answer->is_over() || !is_guessed) return row;
+    ++sequence.result.accepted;
+    ++counters_.accepted_tokens;
+  }
+  return 0;
+}
+
+void Engine::choose_one(Sequence& sequence, std::span<const float> logits) {
+  const Answer::Step step = sequence.answer->take(logits);
+  note_token(sequence);
+  if (!step.is_shown) return;
+  ++counters_.generated_tokens;
+  sequence.tokens.push_back(step.choice.token);
+  RequestBook::tell_token(*sequence.request, sequence.choice, step);
+}
+
+void Engine::note_token(Sequence& sequence) {
+  const auto now = EngineClock::now();
+  if (!sequence.first_token) {
+    sequence.first_token = now;
+    if (sequence.choice == 0) scheduler_.first_token_after(seconds_between(sequence.request->arrived, now));
+  } else {
+    scheduler_.next_token_after(seconds_between(*sequence.last_token, now));
+  }
+  sequence.last_token = now;
+}
+
+void Engine::fork_choices(Sequence& sequence, std::span<const float> logits) {
+  OpenRequest& request = *sequence.request;
+  for (; request.choices_begun < request.wanted.choices; ++request.choices_begun) {
+    auto fork = std::make_unique<Sequence>();
+    fork->request = sequence.request;
+    fork->choice = request.choices_begun;
+    fork->tokens = request.wanted.prompt;
+    fork->prompt_tokens = sequence.prompt_tokens;
+    fork->started = sequence.started;
+    fork->result = sequence.result;
+    fork->hooks = sequence.hooks;
+    if (sequence.drafter) fork->drafter = options_.drafter(*model_);
+    fork->answer.emplace(*model_, params_of(request.wanted, fork->choice), fork->tokens);
+    Sequence& added = scheduler_.add_fork(sequence, std::move(fork));
+    choose_one(added, logits);
+  }
+}
+
+void Engine::end(Sequence& sequence) {
+  const std::shared_ptr<OpenRequest> request = sequence.request;
+  GenerateResult result = std::move(sequence.result);
+  std::string rest = sequence.answer->finish(result);
+  const auto now = EngineClock::now();
+  if (sequence.started) result.prefill_seconds = seconds_between(*sequence.started, sequence.first_token.value_or(now));
+  if (sequence.first_token) result.decode_seconds = seconds_between(*sequence.first_token, now);
+  const int64_t choice = sequence.choice;
+  scheduler_.remove(sequence);
+  RequestBook::tell_end(*request, choice, rest, result);
+  --request->choices_left;
+  // Choices that never began end as the one they would have come from.
+  for (; choice == 0 && request->choices_begun < request->wanted.choices; ++request->choices_begun) {
+    RequestBook::tell_end(*request, request->choices_begun, rest, result);
+    --request->choices_left;
+  }
+  if (request->choices_left > 0) return;
+  ++(result.reason == StopReason::kCancelled ? counters_.cancelled : counters_.finished);
+  const double seconds = seconds_between(request->arrived, now);
+  service_seconds_ = service_seconds_ == 0 ? seconds : 0.9 * service_seconds_ + 0.1 * seconds;
+  book_.close(*request);
+}
+
+void Engine::fail(const std::shared_ptr<OpenRequest>& request, const Error& error) {
+  if (!book_.find(request->listeners.front().id)) return;  // has failed already
+  for (Sequence* sequence : sequences_of(*request)) scheduler_.remove(*sequence);
+  ++counters_.failed;
+  RequestEvent event{RequestEvent::Kind::kError};
+  event.error = &error;
+  RequestBook::tell(*request, event);
+  book_.close(*request);
+}
+
+void Engine::fail_all(const std::vector<std::shared_ptr<OpenRequest>>& requests, const Error& error) {
+  const Lock lock(state_mutex_);
+  for (const auto& request : requests) fail(request, error);
+  const Lock inbox(inbox_mutex_);
+  is_busy_ = !scheduler_.empty();
+}
+
+std::vector<Sequence*> Engine::sequences_of(const OpenRequest& request) const {
+  std::vector<Sequence*> found;
+  for (const auto* list : {&scheduler_.running(), &scheduler_.waiting()}) {
+    for (const auto& sequence : *list) {
+      if (sequence->request.get() == &request) found.push_back(sequence.get());
+    }
+  }
+  return found;
+}
+
+EngineThread::EngineThread(Engine& engine)
+    : engine_(engine), thread_([&engine] {
+        while (engine.wait()) engine.step();
+      }) {}
+
+EngineThread::~EngineThread() {
+  engine_.stop();
+  thread_.join();
+}
+
+}  // namespace wick

@@ -1,0 +1,228 @@
+#include "engine/kv_memory.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/machine.h"
+#include "base/text.h"
+
+namespace wick {
+namespace {
+
+constexpr int64_t kLeastContext = 512;           // tokens to which a context is lowered at most, unasked
+constexpr int64_t kStateTokens = 256;            // between two places of a prompt where the state is kept
+constexpr int64_t kMostVirtualBlocks = 1 << 20;  // where blocks need no memory
+constexpr double kFirstSwapRate = 4e9;           // bytes per second, until one was measured
+
+int64_t blocks_for(int64_t tokens) { return (tokens + kKvBlockTokens - 1) / kKvBlockTokens; }
+
+int64_t default_bytes(Device device) {
+  if (device != Device::cpu()) {
+    throw Error(ErrorCode::kUnsupported, cat("the memory for keys and values on ", device, " has to be given"));
+  }
+  return machine_info().memory_available.value_or(int64_t{2} << 30) / 2;
+}
+
+// The end of the last full block before the last token, which is always computed again.
+int64_t last_boundary(const Sequence& sequence) {
+  return (static_cast<int64_t>(sequence.tokens.size()) - 1) / kKvBlockTokens * kKvBlockTokens;
+}
+
+struct Sizes {
+  int64_t context, blocks, bytes;
+};
+
+Sizes sizes_of(const LanguageModel& model, const EngineOptions& options, int64_t context) {
+  const int64_t each = KvCache::bytes_per_block(model.facts().kv_layers, options.kv_dtype);
+  const int64_t most = std::max<int64_t>(options.max_running, 1) * blocks_for(context);
+  const int64_t bytes = options.kv_bytes > 0 ? options.kv_bytes : default_bytes(model.device());
+  if (each == 0) return {context, std::min(most, kMostVirtualBlocks), bytes};
+  const int64_t blocks = std::min(bytes / each, most);
+  if (blocks >= blocks_for(context)) return {context, blocks, bytes};
+  if (options.context == 0 && blocks * kKvBlockTokens >= kLeastContext) return {blocks * kKvBlockTokens, blocks, bytes};
+  throw Error(ErrorCode::kOutOfMemory,
+              cat("keys and values of ", context, " tokens need ", bytes_text(blocks_for(context) * each), ", and ",
+                  bytes_text(bytes), " are there for them: a shorter context or another type for them would fit"));
+}
+
+}  // namespace
+
+KvMemory::KvMemory(const LanguageModel& model, const EngineOptions& options, int64_t context)
+    : model_(model), context_(0), pool_(0) {
+  const Sizes sizes = sizes_of(model, options, context);
+  context_ = sizes.context;
+  cache_ = KvCache(model.facts().kv_layers, sizes.blocks, options.kv_dtype, model.device());
+  pool_ = BlockPool(sizes.blocks);
+  if (options.prefix_cache) index_ = std::make_unique<PrefixIndex>(pool_, sizes.bytes / 4);
+  swap_bytes_ = options.swap_bytes >= 0 ? options.swap_bytes : sizes.blocks * cache_.bytes_per_block() / 4;
+  swap_rate_ = kFirstSwapRate;
+}
+
+bool KvMemory::keeps(const Sequence& sequence) const {
+  return index_ && !sequence.request->has_hooks() && !sequence.request->wanted.prompt_logprobs;
+}
+
+void KvMemory::begin(Sequence& sequence) {
+  sequence.state = model_.new_state();
+  if (!keeps(sequence)) return;
+  const bool needs_state = model_.facts().recurrent;
+  PrefixMatch match = index_->match(sequence.tokens, static_cast<int64_t>(sequence.tokens.size()) - 1, needs_state);
+  sequence.blocks = std::move(match.blocks);
+  sequence.computed = match.tokens;
+  if (match.state) sequence.state = match.state->clone();
+}
+
+PrefixIndex::Peek KvMemory::peek(const Sequence& sequence) const {
+  if (!keeps(sequence) || sequence.saved) return {};
+  return index_->peek(sequence.tokens, static_cast<int64_t>(sequence.tokens.size()) - 1, model_.facts().recurrent);
+}
+
+int64_t KvMemory::known(const Sequence& sequence) const { return peek(sequence).tokens; }
+
+bool KvMemory::has_room(const Sequence& sequence, int64_t tokens) const {
+  const PrefixIndex::Peek known = peek(sequence);  // what is idle of it is not there for others then
+  return blocks_for(tokens) - blocks_for(known.tokens) + known.idle_blocks <= pool_.free() + pool_.idle();
+}
+
+int64_t KvMemory::shareable(const Sequence& sequence, const Sequence& other) const {
+  const auto& [mine, theirs] =
+      std::mismatch(sequence.tokens.begin(), sequence.tokens.end() - 1, other.tokens.begin(), other.tokens.end());
+  const int64_t common = mine - sequence.tokens.begin();
+  if (!model_.facts().recurrent) return common / kKvBlockTokens * kKvBlockTokens;
+  const int64_t last = last_boundary(other);
+  return common >= last ? last : common / kStateTokens * kStateTokens;
+}
+
+bool KvMemory::make_free(int64_t blocks) {
+  const int64_t missing = blocks - pool_.free();
+  if (missing <= 0) return true;
+  return missing <= pool_.idle() && index_->evict(missing) >= missing;
+}
+
+bool KvMemory::try_reserve(Sequence& sequence, int64_t tokens) {
+  const auto first = static_cast<size_t>(sequence.computed / kKvBlockTokens);  // that will be written to
+  const bool is_shared = first < sequence.blocks.size() && pool_.uses(sequence.blocks[first]) > 1;
+  const int64_t missing =
+      std::max<int64_t>(blocks_for(tokens) - static_cast<int64_t>(sequence.blocks.size()), 0) + is_shared;
+  if (!make_free(missing)) return false;
+  return (!is_shared || pool_.try_own(sequence.blocks, first, cache_)) && pool_.try_grow(sequence.blocks, tokens);
+}
+
+int64_t KvMemory::reservable(const Sequence& sequence) const {
+  return (static_cast<int64_t>(sequence.blocks.size()) + pool_.free() + pool_.idle()) * kKvBlockTokens;
+}
+
+void KvMemory::fork(const Sequence& from, Sequence& to) {
+  to.computed = from.computed;
+  to.blocks = from.blocks;
+  for (const int32_t block : to.blocks) {
+    if (block != kNoBlock) pool_.share(block);
+  }
+  to.state = from.state.clone();
+}
+
+int64_t KvMemory::cut(const Sequence& sequence, int64_t end) const {
+  if (!model_.facts().recurrent || !keeps(sequence)) return end;
+  const int64_t next = (sequence.computed / kStateTokens + 1) * kStateTokens;
+  const int64_t last = last_boundary(sequence);
+  if (sequence.computed < last) end = std::min(end, last);
+  return std::min(end, next);
+}
+
+void KvMemory::remember(Sequence& sequence) {
+  const bool has_state = model_.facts().recurrent;
+  if (has_state && (sequence.computed == 0 || sequence.computed % kKvBlockTokens != 0)) return;
+  const auto full = static_cast<size_t>(sequence.computed / kKvBlockTokens);
+  const std::span<const int32_t> tokens(sequence.tokens);
+  index_->insert(tokens.first(full * kKvBlockTokens), std::span<const int32_t>(sequence.blocks).first(full),
+                 has_state ? std::make_shared<RecurrentState>(sequence.state.clone()) : nullptr);
+}
+
+void KvMemory::settle(Sequence& sequence) {
+  pool_.shrink(sequence.blocks, sequence.computed);
+  const bool at_state = model_.facts().recurrent && sequence.computed % kStateTokens == 0;
+  if (keeps(sequence) && (sequence.phase == SequencePhase::kPrefill || at_state)) remember(sequence);
+  // Hooks may want to see attention whole.
+  if (model_.facts().window > 0 && !sequence.request->has_hooks()) {
+    window_freed_ += pool_.give_up(sequence.blocks, sequence.computed - model_.facts().window + 1);
+  }
+}
+
+void KvMemory::release(Sequence& sequence) {
+  if (keeps(sequence) && !sequence.blocks.empty()) remember(sequence);
+  pool_.shrink(sequence.blocks, 0);
+  if (sequence.saved) swapped_bytes_ -= sequence.saved->contents.size();
+  sequence.saved.reset();
+  sequence.state = {};
+  sequence.computed = 0;
+}
+
+void KvMemory::pause(Sequence& sequence, double seconds_per_token) {
+  const auto held =
+      std::count_if(sequence.blocks.begin(), sequence.blocks.end(), [](int32_t block) { return block != kNoBlock; });
+  const int64_t bytes = held * cache_.bytes_per_block();
+  const double swap_seconds = 2 * static_cast<double>(bytes) / swap_rate_;
+  const bool is_cheaper = swap_seconds < static_cast<double>(sequence.computed) * seconds_per_token;
+  // What hooks have seen they must not see twice.
+  if (sequence.request->has_hooks() || (is_cheaper && swapped_bytes_ + bytes <= swap_bytes_)) {
+    const auto start = EngineClock::now();
+    sequence.saved.emplace(Sequence::Saved{cache_.save_blocks(sequence.blocks), sequence.blocks});
+    const double seconds = std::chrono::duration<double>(EngineClock::now() - start).count();
+    if (bytes > 0 && seconds > 0) swap_rate_ = static_cast<double>(bytes) / seconds;
+    swapped_bytes_ += sequence.saved->contents.size();
+    swapped_blocks_ += held;
+    pool_.shrink(sequence.blocks, 0);
+    return;
+  }
+  recomputed_tokens_ += sequence.computed;
+  release(sequence);
+}
+
+bool KvMemory::try_resume(Sequence& sequence) {
+  if (!sequence.saved) {
+    begin(sequence);
+    recomputed_tokens_ -= sequence.computed;  // that much was still known
+    return true;
+  }
+  if (!make_free(sequence.saved->contents.blocks)) return false;
+  sequence.blocks = std::move(sequence.saved->table);
+  for (int32_t& block : sequence.blocks) {
+    if (block != kNoBlock) block = *pool_.try_take();
+  }
+  cache_.restore_blocks(sequence.saved->contents, sequence.blocks);
+  swapped_bytes_ -= sequence.saved->contents.size();
+  sequence.saved.reset();
+  return true;
+}
+
+double KvMemory::pressure() const {
+  const int64_t held = pool_.total() - pool_.free() - pool_.idle();
+  return pool_.total() > 0 ? static_cast<double>(held) / static_cast<double>(pool_.total()) : 0;
+}
+
+void KvMemory::describe(EngineSnapshot& snapshot) const {
+  snapshot.context = context_;
+  snapshot.block_tokens = kKvBlockTokens;
+  snapshot.blocks_total = pool_.total();
+  snapshot.blocks_free = pool_.free();
+  snapshot.blocks_cached = pool_.idle();
+  snapshot.pressure = pressure();
+  for (int32_t block = 0; block < pool_.total(); ++block) {
+    snapshot.block_uses.push_back(static_cast<uint8_t>(std::min(pool_.uses(block), 255)));
+    snapshot.block_is_cached.push_back(pool_.is_indexed(block));
+  }
+  EngineCounters& counters = snapshot.counters;
+  counters.blocks_taken = pool_.taken();
+  counters.blocks_freed = pool_.freed();
+  counters.blocks_copied = pool_.copied();
+  counters.window_freed = window_freed_;
+  counters.swapped_blocks = swapped_blocks_;
+  counters.recomputed_tokens = recomputed_tokens_;
+  if (!index_) return;
+  counters.prefix_hits = index_->counters().hits;
+  counters.prefix_misses = index_->counters().misses;
+  counters.prefix_splits = index_->counters().splits;
+  counters.prefix_evictions = index_->counters().evictions;
+}
+
+}  // namespace wick

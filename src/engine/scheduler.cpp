@@ -1,0 +1,221 @@
+#include "engine/scheduler.h"
+
+#include <algorithm>
+
+namespace wick {
+namespace {
+
+constexpr int64_t kScoredChunk = 64;  // tokens of a prompt at a time whose logits are all wanted
+
+bool is_before(const std::unique_ptr<Sequence>& a, const std::unique_ptr<Sequence>& b) { return a->turn < b->turn; }
+
+// Puts it behind those of the same turn.
+void insert_in_turn(std::vector<std::unique_ptr<Sequence>>& list, std::unique_ptr<Sequence> sequence) {
+  list.insert(std::upper_bound(list.begin(), list.end(), sequence, is_before), std::move(sequence));
+}
+
+std::unique_ptr<Sequence> take_from(std::vector<std::unique_ptr<Sequence>>& list, const Sequence& sequence) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& each) { return each.get() == &sequence; });
+  std::unique_ptr<Sequence> taken = std::move(*found);
+  list.erase(found);
+  return taken;
+}
+
+void set_phase(Sequence& sequence) {
+  sequence.phase = sequence.uncomputed() > 1 ? SequencePhase::kPrefill : SequencePhase::kDecode;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const EngineOptions& options, KvMemory& memory)
+    : options_(options),
+      memory_(memory),
+      budget_(options.first_token_seconds, options.next_token_seconds, options.max_batch_tokens) {}
+
+Sequence& Scheduler::add(std::unique_ptr<Sequence> sequence, double now) {
+  sequence->turn = now;
+  if (options_.policy == SchedulePolicy::kPriority) {
+    sequence->turn -= kAgeingSeconds * static_cast<double>(sequence->request->wanted.priority);
+  }
+  Sequence& added = *sequence;
+  insert_in_turn(waiting_, std::move(sequence));
+  return added;
+}
+
+Sequence& Scheduler::add_fork(const Sequence& from, std::unique_ptr<Sequence> sequence) {
+  sequence->turn = from.turn;
+  memory_.fork(from, *sequence);
+  set_phase(*sequence);
+  Sequence& added = *sequence;
+  insert_in_turn(running_, std::move(sequence));
+  return added;
+}
+
+void Scheduler::remove(Sequence& sequence) {
+  const std::unique_ptr<Sequence> owned = take_from(sequence.is_running() ? running_ : waiting_, sequence);
+  memory_.release(*owned);
+}
+
+int64_t Scheduler::decodes() const {
+  return std::count_if(running_.begin(), running_.end(),
+                       [](const auto& sequence) { return sequence->phase == SequencePhase::kDecode; });
+}
+
+int64_t Scheduler::next_budget() const { return budget_.tokens(decodes()); }
+
+StepPlan Scheduler::plan() {
+  StepPlan plan;
+  int64_t budget = next_budget();
+  plan_decodes(plan);
+  budget -= static_cast<int64_t>(plan.size());
+  plan_prompts(plan, budget);
+  admit(plan, budget);
+  plan_drafts(plan, budget);
+  return plan;
+}
+
+void Scheduler::plan_decodes(StepPlan& plan) {
+  std::vector<Sequence*> answers;
+  for (const auto& sequence : running_) {
+    if (sequence->phase == SequencePhase::kDecode) answers.push_back(sequence.get());
+  }
+  for (Sequence* sequence : answers) {
+    if (!sequence->is_running()) continue;  // has given way
+    while (!memory_.try_reserve(*sequence, sequence->computed + 1)) {
+      Sequence* victim = last_running_after(*sequence, false);
+      pause(victim ? *victim : *sequence, plan);
+      if (!victim) break;
+    }
+    if (sequence->is_running()) plan.push_back({sequence, 1});
+  }
+}
+
+void Scheduler::plan_prompts(StepPlan& plan, int64_t& budget) {
+  std::vector<Sequence*> prompts;
+  for (const auto& sequence : running_) {
+    if (sequence->phase == SequencePhase::kPrefill) prompts.push_back(sequence.get());
+  }
+  for (Sequence* sequence : prompts) {
+    if (budget > 0 && sequence->is_running()) plan_chunk(plan, *sequence, budget);
+  }
+}
+
+// As much of a prompt as budget and memory allow; others give way only when nothing could be done at all.
+void Scheduler::plan_chunk(StepPlan& plan, Sequence& sequence, int64_t& budget) {
+  int64_t most = std::min(sequence.uncomputed(), budget);
+  if (sequence.request->wanted.prompt_logprobs) most = std::min(most, kScoredChunk);
+  while (memory_.reservable(sequence) <= sequence.computed) {
+    Sequence* victim = last_running_after(sequence, false);
+    if (!victim) return;
+    pause(*victim, plan);
+  }
+  const int64_t end = std::min(sequence.computed + most, memory_.reservable(sequence));
+  const int64_t count = memory_.cut(sequence, end) - sequence.computed;
+  if (!memory_.try_reserve(sequence, sequence.computed + count)) return;  // a shared block wants one more
+  plan.push_back({&sequence, count});
+  budget -= count;
+}
+
+// Those who wait come in turn: when the first does not fit, nobody behind it gets the memory it waits for. Only who
+// begins like somebody that is being computed now lets others pass, because it will be cheaper soon.
+void Scheduler::admit(StepPlan& plan, int64_t& budget) {
+  for (size_t next = 0; next < waiting_.size() && budget > 0;) {
+    Sequence& sequence = *waiting_[next];
+    if (sequence.phase == SequencePhase::kWaiting && is_being_computed(sequence)) {
+      ++next;
+      continue;
+    }
+    if (!try_start(sequence, plan)) return;
+    std::unique_ptr<Sequence> owned = take_from(waiting_, sequence);
+    set_phase(sequence);
+    insert_in_turn(running_, std::move(owned));
+    plan_chunk(plan, sequence, budget);
+  }
+}
+
+// Whether a running sequence is about to compute blocks that this one begins with and that nobody has yet.
+bool Scheduler::is_being_computed(const Sequence& sequence) const {
+  if (!memory_.keeps(sequence)) return false;
+  int64_t soon = 0;
+  for (const auto& other : running_) {
+    if (other->phase != SequencePhase::kPrefill || !memory_.keeps(*other)) continue;
+    const int64_t common = memory_.shareable(sequence, *other);
+    if (other->computed < common) soon = std::max(soon, common);
+  }
+  return soon > 0 && soon > memory_.known(sequence);
+}
+
+// Gives a sequence its memory, pausing those of lower priority that come later if need be.
+bool Scheduler::try_start(Sequence& sequence, StepPlan& plan) {
+  const auto fits = [&] {
+    const auto slots = std::max<int64_t>(options_.max_running, 1);
+    if (static_cast<int64_t>(running_.size()) >= slots) return false;
+    // All of the text and one more block, lest it be paused at once; with nobody else there it always fits.
+    return running_.empty() ||
+           memory_.has_room(sequence, static_cast<int64_t>(sequence.tokens.size()) + kKvBlockTokens);
+  };
+  while (!fits()) {
+    Sequence* victim = last_running_after(sequence, true);
+    if (!victim) return false;
+    pause(*victim, plan);
+  }
+  if (sequence.phase == SequencePhase::kPaused) return memory_.try_resume(sequence);
+  memory_.begin(sequence);
+  return true;
+}
+
+Sequence* Scheduler::last_running_after(const Sequence& sequence, bool of_lower_priority) const {
+  for (auto at = running_.rbegin(); at != running_.rend(); ++at) {
+    Sequence& other = **at;
+    if (&other == &sequence || other.turn < sequence.turn) return nullptr;
+    if (!of_lower_priority || other.request->wanted.priority < sequence.request->wanted.priority) return &other;
+  }
+  return nullptr;
+}
+
+void Scheduler::pause(Sequence& sequence, StepPlan& plan) {
+  ++preemptions_;
+  std::erase_if(plan, [&](const Planned& planned) { return planned.sequence == &sequence; });
+  sequence.draft.clear();
+  memory_.pause(sequence, seconds_per_token());
+  std::unique_ptr<Sequence> owned = take_from(running_, sequence);
+  sequence.phase = SequencePhase::kPaused;
+  insert_in_turn(waiting_, std::move(owned));
+}
+
+double Scheduler::seconds_per_token() const {
+  const int64_t tokens = options_.max_batch_tokens;
+  return budget_.seconds_for(tokens) / static_cast<double>(tokens);
+}
+
+// Guesses cost tokens that prompts could have had, so they get what is left.
+void Scheduler::plan_drafts(StepPlan& plan, int64_t budget) {
+  for (const Planned& planned : plan) {
+    Sequence& sequence = *planned.sequence;
+    sequence.draft.clear();
+    if (!sequence.drafter || sequence.phase != SequencePhase::kDecode) continue;
+    const int64_t room = memory_.context() - static_cast<int64_t>(sequence.tokens.size());
+    const int64_t most = std::min({options_.draft_tokens, room, sequence.answer->tokens_left() - 1, budget});
+    if (most < 1) continue;
+    std::vector<int32_t> guesses = sequence.drafter->propose(sequence.tokens, most);
+    const auto count = static_cast<int64_t>(guesses.size());
+    if (count == 0 || !memory_.try_reserve(sequence, sequence.computed + 1 + count)) continue;
+    sequence.draft = std::move(guesses);
+    budget -= count;
+  }
+}
+
+void Scheduler::commit(const StepPlan& plan, const std::vector<int64_t>& accepted, double seconds) {
+  int64_t tokens = 0;
+  for (size_t i = 0; i < plan.size(); ++i) {
+    Sequence& sequence = *plan[i].sequence;
+    tokens += plan[i].tokens + static_cast<int64_t>(sequence.draft.size());
+    sequence.computed += plan[i].tokens + accepted[i];
+    sequence.draft.clear();
+    memory_.settle(sequence);
+    set_phase(sequence);
+  }
+  budget_.passed(tokens, seconds);
+}
+
+}  // namespace wick

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/kv_memory.h"
+#include "engine/sequence.h"
+#include "engine/token_budget.h"
+
+namespace wick {
+
+// A sequence's part in the next pass: this many of its tokens that are not computed yet, then all of its draft.
+struct Planned {
+  Sequence* sequence = nullptr;
+  int64_t tokens = 0;
+
+  bool reaches_end() const { return tokens == sequence->uncomputed(); }
+};
+using StepPlan = std::vector<Planned>;
+
+// Decides who runs: which sequences take part in a pass, with how many tokens, and who gives way when memory is short.
+// A sequence's turn is the time it came, less kAgeingSeconds for each step of priority: nobody waits for ever, as all
+// who come that much later come after. Not thread-safe.
+class Scheduler {
+ public:
+  static constexpr double kAgeingSeconds = 15;
+
+  Scheduler(const EngineOptions& options, KvMemory& memory);
+
+  // A sequence that waits for its first pass; `now` in seconds, from any start.
+  Sequence& add(std::unique_ptr<Sequence> sequence, double now);
+  // One that goes on from where another is.
+  Sequence& add_fork(const Sequence& from, std::unique_ptr<Sequence> sequence);
+  // Frees all it has and forgets it.
+  void remove(Sequence& sequence);
+
+  // The next pass: a token for each running answer first, then prompts in turn, then guesses if there is room.
+  StepPlan plan();
+  // After the pass: `accepted[i]` guesses of planned sequence i were right.
+  void commit(const StepPlan& plan, const std::vector<int64_t>& accepted, double seconds);
+  // How long somebody waited, for the targets.
+  void first_token_after(double seconds) { budget_.first_token_after(seconds); }
+  void next_token_after(double seconds) { budget_.next_token_after(seconds); }
+
+  bool empty() const { return running_.empty() && waiting_.empty(); }
+  const std::vector<std::unique_ptr<Sequence>>& running() const { return running_; }  // in turn
+  const std::vector<std::unique_ptr<Sequence>>& waiting() const { return waiting_; }  // and paused, in turn
+  int64_t preemptions() const { return preemptions_; }
+  int64_t next_budget() const;
+  double seconds_for(int64_t tokens) const { return budget_.seconds_for(tokens); }
+
+ private:
+  using List = std::vector<std::unique_ptr<Sequence>>;
+
+  int64_t decodes() const;
+  void plan_decodes(StepPlan& plan);
+  void plan_prompts(StepPlan& plan, int64_t& budget);
+  void admit(StepPlan& plan, int64_t& budget);
+  void plan_drafts(StepPlan& plan, int64_t budget);
+  void plan_chunk(StepPlan& plan, Sequence& sequence, int64_t& budget);
+
+  bool is_being_computed(const Sequence& sequence) const;
+  bool try_start(Sequence& sequence, StepPlan& plan);
+  Sequence* last_running_after(const Sequence& sequence, bool of_lower_priority) const;
+  void pause(Sequence& sequence, StepPlan& plan);
+  double seconds_per_token() const;
+
+  const EngineOptions& options_;
+  KvMemory& memory_;
+  TokenBudget budget_;
+  List running_, waiting_;
+  int64_t preemptions_ = 0;
+};
+
+}  // namespace wick

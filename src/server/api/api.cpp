@@ -1,0 +1,175 @@
+#include "server/api/api.h"
+
+#include "base/utf8.h"
+#include "server/api/chat_job.h"
+#include "server/api/chat_writer.h"
+#include "server/api/completion_writer.h"
+#include "server/api/json_copy.h"
+#include "server/api/responses_writer.h"
+#include "server/http/error_response.h"
+
+namespace wick {
+namespace {
+
+// A model that cannot be loaded is the server's fault, not the request's.
+HttpResponse loading_error(const Error& error) {
+  const bool full = error.code() == ErrorCode::kOutOfMemory;
+  return error_response(full ? 503 : 500, error.what(), {}, "model", full ? "out_of_memory" : "model_failed");
+}
+
+}  // namespace
+
+Json json_body(const HttpRequest& request) {
+  if (request.body.empty()) throw RequestError({}, "the body is empty, expected JSON");
+  try {
+    return Json::parse(request.body, "the body");
+  } catch (const Error& error) {
+    throw RequestError({}, error.what(), "invalid_json");
+  }
+}
+
+HttpResponse api_error_response(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const RequestError& known) {
+    return error_response(known.status(), known.what(), {}, known.param(), known.word());
+  } catch (...) {
+    return error_response(error);
+  }
+}
+
+Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics)
+    : host_(std::move(host)), metrics_(std::move(metrics)), api_metrics_(metrics_, host_), live_(host_) {}
+
+void Api::stop() {
+  stopped_ = true;
+  live_.stop();
+}
+
+void Api::add(Router& router, std::string method, std::string pattern,
+              void (Api::*handle)(const HttpRequest&, const Exchange&), RouteOptions options) {
+  router.add(
+      std::move(method), std::move(pattern),
+      [this, handle](const HttpRequest& request, const Exchange& exchange) {
+        try {
+          (this->*handle)(request, exchange);
+        } catch (...) {
+          exchange->send(api_error_response(std::current_exception()));
+        }
+      },
+      options);
+}
+
+void Api::add_routes(Router& router) {
+  const RouteOptions probe{.quick = true, .is_public = true};
+  add(router, "POST", "/v1/chat/completions", &Api::chat);
+  add(router, "POST", "/v1/completions", &Api::completions);
+  add(router, "POST", "/v1/responses", &Api::responses);
+  add(router, "GET", "/v1/models", &Api::list_models);
+  add(router, "GET", "/v1/models/{id}", &Api::one_model);
+  add(router, "GET", "/v1/engine", &Api::engine);
+  add(router, "POST", "/tokenize", &Api::tokenize);
+  add(router, "POST", "/detokenize", &Api::detokenize);
+  add(router, "GET", "/metrics", &Api::metrics);
+  add(router, "GET", "/health", &Api::health, probe);
+  add(router, "GET", "/ready", &Api::ready, probe);
+  add(router, "GET", "/openapi.json", &Api::openapi, {.is_public = true});
+}
+
+void Api::with_engine(const std::string& model, const Exchange& exchange, WithEngine callback) {
+  if (stopped_) {
+    exchange->send(error_response(503, "The server is shutting down.", {}, {}, "shutting_down"));
+    return;
+  }
+  const std::string name = model.empty() ? host_->default_model() : model;
+  if (!host_->has(name)) {
+    std::string known;
+    for (const ModelStatus& status : host_->list()) known += cat(known.empty() ? "" : ", ", in_quotes(status.name));
+    throw RequestError("model", cat("there is no model ", in_quotes(name), "; known are: ", known), "model_not_found",
+                       404);
+  }
+  host_->use(name, [name, exchange, callback = std::move(callback)](EngineRef engine, const Error* error) {
+    if (error) {
+      exchange->send(loading_error(*error));
+      return;
+    }
+    try {
+      callback(name, std::move(engine));
+    } catch (...) {  // on a thread of the host, which is to hear nothing of it
+      exchange->send(api_error_response(std::current_exception()));
+    }
+  });
+}
+
+void Api::run(const std::string& model, EngineRef engine, std::vector<EngineRequest> prompts, const Exchange& exchange,
+              std::unique_ptr<AnswerWriter> writer, EngineClock::time_point asked) {
+  const auto run =
+      std::make_shared<AnswerRun>(std::move(engine), std::move(writer), api_metrics_.latency(model), asked);
+  run->start(std::move(prompts), *exchange);
+}
+
+void Api::chat(const HttpRequest& request, const Exchange& exchange) {
+  const auto asked = EngineClock::now();
+  auto wanted = std::make_shared<const ChatRequest>(ChatRequest::parse(json_body(request)));
+  with_engine(wanted->model, exchange, [this, wanted, exchange, asked](const std::string& model, EngineRef engine) {
+    ChatJob job = make_chat_job(*wanted, *engine, grammars_);
+    ChatAnswerOptions options;
+    options.head = make_answer_head("chatcmpl-", model);
+    options.format = job.format;
+    options.tools = wanted->tool_list;
+    options.choices = wanted->n;
+    options.one_call = !wanted->parallel_tool_calls;
+    options.logprobs = wanted->logprobs;
+    options.include_usage = wanted->stream_options && wanted->stream_options->include_usage;
+    options.tokenizer = &engine->model().tokenizer();
+    std::unique_ptr<AnswerWriter> writer;
+    if (wanted->stream) {
+      writer = std::make_unique<ChatStream>(exchange, std::move(options));
+    } else {
+      writer = std::make_unique<ChatWhole>(exchange, std::move(options));
+    }
+    std::vector<EngineRequest> prompts;
+    prompts.push_back(std::move(job.request));
+    run(model, std::move(engine), std::move(prompts), exchange, std::move(writer), asked);
+  });
+}
+
+void Api::completions(const HttpRequest& request, const Exchange& exchange) {
+  const auto asked = EngineClock::now();
+  auto wanted = std::make_shared<const CompletionRequest>(CompletionRequest::parse(json_body(request)));
+  with_engine(wanted->model, exchange, [this, wanted, exchange, asked](const std::string& model, EngineRef engine) {
+    const Tokenizer& tokenizer = engine->model().tokenizer();
+    std::vector<EngineRequest> jobs = make_completion_jobs(*wanted, *engine, grammars_);
+    CompletionAnswerOptions options;
+    options.head = make_answer_head("cmpl-", model);
+    options.prompts = std::ssize(jobs);
+    options.choices = wanted->n;
+    options.stream = wanted->stream;
+    options.logprobs = wanted->logprobs.has_value();
+    options.include_usage = wanted->stream_options && wanted->stream_options->include_usage;
+    options.tokenizer = &tokenizer;
+    for (size_t i = 0; wanted->echo && i < jobs.size(); ++i) {
+      const auto* text = std::get_if<std::string>(&wanted->prompt.prompts[i]);
+      options.echo.push_back(text ? *text : tokenizer.decode(jobs[i].prompt));
+      if (!jobs[i].prompt.empty()) options.first_tokens.push_back(jobs[i].prompt.front());
+    }
+    auto writer = std::make_unique<CompletionWriter>(exchange, std::move(options));
+    run(model, std::move(engine), std::move(jobs), exchange, std::move(writer), asked);
+  });
+}
+
+void Api::responses(const HttpRequest& request, const Exchange& exchange) {
+  const auto asked = EngineClock::now();
+  auto wanted = std::make_shared<const ResponsesRequest>(ResponsesRequest::parse(json_body(request)));
+  with_engine(wanted->model, exchange, [this, wanted, exchange, asked](const std::string& model, EngineRef engine) {
+    const ChatRequest chat = wanted->as_chat();
+    ChatJob job = make_chat_job(chat, *engine, grammars_);
+    auto writer = std::make_unique<ResponsesWriter>(exchange, make_answer_head("resp_", model), *wanted, job.format,
+                                                    chat.tool_list);
+    std::vector<EngineRequest> prompts;
+    prompts.push_back(std::move(job.request));
+    run(model, std::move(engine), std::move(prompts), exchange, std::move(writer), asked);
+  });
+}
+
+}  // namespace wick

@@ -1,0 +1,122 @@
+// The endpoints that tell about the server, its models and their tokens.
+#include <cmath>
+
+#include "base/utf8.h"
+#include "engine/chat_prompt.h"
+#include "server/api/api.h"
+#include "server/api/chat_job.h"
+#include "server/api/json_copy.h"
+#include "server/api/model_answers.h"
+#include "server/api/openapi.h"
+#include "server/api/token_logprobs.h"
+#include "server/api/token_requests.h"
+
+namespace wick {
+namespace {
+
+template <typename T>
+HttpResponse json_answer(const T& value, int status = 200) {
+  HttpResponse response;
+  response.status = status;
+  response.body = to_text(T::fields().write(value)) + "\n";
+  return response;
+}
+
+}  // namespace
+
+void Api::list_models(const HttpRequest&, const Exchange& exchange) {
+  ModelListAnswer answer;
+  for (const ModelStatus& status : host_->list()) answer.data.push_back(model_answer(status));
+  exchange->send(json_answer(answer));
+}
+
+void Api::one_model(const HttpRequest& request, const Exchange& exchange) {
+  const std::string_view id = path_parameter(request.path, "/v1/models/{id}");
+  for (const ModelStatus& status : host_->list()) {
+    if (status.name == id) return exchange->send(json_answer(model_answer(status)));
+  }
+  throw RequestError("model", cat("there is no model ", in_quotes(id)), "model_not_found", 404);
+}
+
+void Api::tokenize(const HttpRequest& request, const Exchange& exchange) {
+  auto wanted = std::make_shared<const TokenizeRequest>(TokenizeRequest::parse(json_body(request)));
+  with_engine(wanted->model, exchange, [wanted, exchange](const std::string&, const EngineRef& engine) {
+    const TextModel& model = engine->model();
+    TokenizeAnswer answer;
+    if (wanted->messages) {
+      if (!model.chat_template()) throw RequestError("messages", cat(model.name(), " has no chat template"));
+      ChatInput input;
+      input.messages = template_messages(*wanted->messages, *model.chat_template());
+      answer.tokens = make_chat_prompt(model, input).tokens;
+    } else {
+      EncodeOptions options;
+      options.add_special = wanted->add_special;
+      answer.tokens = model.tokenizer().encode(*wanted->content, options);
+    }
+    if (wanted->with_pieces) answer.pieces.emplace();
+    for (size_t i = 0; wanted->with_pieces && i < answer.tokens.size(); ++i) {
+      answer.pieces->push_back(shown_token(answer.tokens[i], model.tokenizer()));
+    }
+    answer.count = std::ssize(answer.tokens);
+    exchange->send(json_answer(answer));
+  });
+}
+
+void Api::detokenize(const HttpRequest& request, const Exchange& exchange) {
+  auto wanted = std::make_shared<const DetokenizeRequest>(DetokenizeRequest::fields().read(json_body(request)));
+  with_engine(wanted->model, exchange, [wanted, exchange](const std::string&, const EngineRef& engine) {
+    const Tokenizer& tokenizer = engine->model().tokenizer();
+    for (size_t i = 0; i < wanted->tokens.size(); ++i) {
+      if (tokenizer.has(wanted->tokens[i])) continue;
+      const std::string place = cat("tokens[", i, "]");
+      throw RequestError(place, cat(place, " is ", wanted->tokens[i], ", which is no token of the model"));
+    }
+    exchange->send(json_answer(DetokenizeAnswer{tokenizer.decode(wanted->tokens, wanted->skip_special)}));
+  });
+}
+
+void Api::health(const HttpRequest&, const Exchange& exchange) { exchange->send(json_answer(StatusAnswer{"ok", {}})); }
+
+void Api::ready(const HttpRequest&, const Exchange& exchange) {
+  if (stopped_) return exchange->send(json_answer(StatusAnswer{"stopping", "the server is shutting down"}, 503));
+  const std::vector<ModelStatus> models = host_->list();
+  for (const ModelStatus& model : models) {
+    if (model.state == ModelState::kReady) return exchange->send(json_answer(StatusAnswer{"ready", {}}));
+  }
+  const ModelStatus& first = models.front();
+  std::string reason = cat(in_quotes(first.name), " is not loaded; the first request loads it");
+  if (first.state == ModelState::kLoading) {
+    reason = cat(in_quotes(first.name), " is being loaded: ", std::llround(100 * first.progress), " %");
+  } else if (first.state == ModelState::kFailed) {
+    reason = first.error;
+  }
+  exchange->send(json_answer(StatusAnswer{std::string(to_string(first.state)), reason}, 503));
+}
+
+void Api::metrics(const HttpRequest&, const Exchange& exchange) {
+  api_metrics_.look_at_engines();
+  HttpResponse response;
+  response.body = metrics_->text();
+  response.content_type = Metrics::kContentType;
+  exchange->send(std::move(response));
+}
+
+void Api::engine(const HttpRequest& request, const Exchange& exchange) {
+  std::string model = host_->default_model();
+  for (const auto& [name, value] : request.query) {
+    if (name == "model") model = value;
+  }
+  if (!host_->has(model)) {
+    throw RequestError("model", cat("there is no model ", in_quotes(model)), "model_not_found", 404);
+  }
+  live_.watch(std::move(model), exchange);
+}
+
+void Api::openapi(const HttpRequest&, const Exchange& exchange) {
+  static const std::string document = openapi_document().dump(2) + "\n";
+  HttpResponse response;
+  response.body = document;
+  exchange->send(std::move(response));
+}
+
+}  // namespace wick

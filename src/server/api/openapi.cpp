@@ -1,0 +1,106 @@
+#include "server/api/openapi.h"
+
+#include <optional>
+
+#include "server/api/chat_response.h"
+#include "server/api/completion_request.h"
+#include "server/api/completion_response.h"
+#include "server/api/model_answers.h"
+#include "server/api/responses_request.h"
+#include "server/api/token_requests.h"
+
+namespace wick {
+namespace {
+
+struct ErrorDetail {
+  std::string message, type;
+  std::optional<std::string> param, code;
+  static const Fields<ErrorDetail>& fields() {
+    using R = ErrorDetail;
+    static const Fields<R> fields = Fields<R>("ErrorDetail", BodyUse::kResponse)
+                                        .add("message", &R::message, "One sentence.")
+                                        .add("type", &R::type, "invalid_request_error, rate_limit_error, ...")
+                                        .add("param", &R::param, "The field at fault.")
+                                        .nullable()
+                                        .add("code", &R::code, "A word for programs.")
+                                        .nullable();
+    return fields;
+  }
+};
+struct ErrorAnswer {
+  ErrorDetail error;
+  static const Fields<ErrorAnswer>& fields() {
+    static const Fields<ErrorAnswer> fields =
+        Fields<ErrorAnswer>("Error", BodyUse::kResponse).add("error", &ErrorAnswer::error, "");
+    return fields;
+  }
+};
+
+OrderedJson content(const char* type, OrderedJson schema) { return {{type, {{"schema", std::move(schema)}}}}; }
+
+class Document {
+ public:
+  // `answer`: the schema of status 200; `events`: that of one event of a stream, if the answer can be one.
+  void add(const char* method, const std::string& path, const char* id, const char* summary, OrderedJson answer,
+           std::optional<OrderedJson> request = {}, std::optional<OrderedJson> events = {}) {
+    OrderedJson operation = {{"operationId", id}, {"summary", summary}};
+    if (path.find('{') != std::string::npos) {
+      operation["parameters"] = {
+          {{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}}};
+    }
+    if (request) operation["requestBody"] = {{"required", true}, {"content", content("application/json", *request)}};
+    OrderedJson success = std::move(answer);
+    if (events) success.update(content("text/event-stream", *events));
+    operation["responses"]["200"] = {{"description", "The answer."}, {"content", std::move(success)}};
+    operation["responses"]["default"] = {{"description", "What is wrong."},
+                                         {"content", content("application/json", set_.reference<ErrorAnswer>())}};
+    paths_[path][method] = std::move(operation);
+  }
+  template <typename T>
+  OrderedJson json() {
+    return content("application/json", set_.reference<T>());
+  }
+  SchemaSet& set() { return set_; }
+  const OrderedJson& paths() const { return paths_; }
+
+ private:
+  SchemaSet set_;
+  OrderedJson paths_ = OrderedJson::object();
+};
+
+}  // namespace
+
+OrderedJson openapi_document() {
+  Document document;
+  SchemaSet& set = document.set();
+  const OrderedJson object = {{"type", "object"}};
+  document.add("post", "/v1/chat/completions", "createChatCompletion", "Answer a conversation.",
+               document.json<ChatCompletion>(), set.reference<ChatRequest>(), set.reference<ChatChunk>());
+  document.add("post", "/v1/completions", "createCompletion", "Continue a text.", document.json<Completion>(),
+               set.reference<CompletionRequest>(), set.reference<Completion>());
+  document.add("post", "/v1/responses", "createResponse", "Answer, in OpenAI's newer form.",
+               content("application/json", object), set.reference<ResponsesRequest>(), object);
+  document.add("get", "/v1/models", "listModels", "The models and how they stand.", document.json<ModelListAnswer>());
+  document.add("get", "/v1/models/{id}", "retrieveModel", "One model.", document.json<ModelAnswer>());
+  document.add("get", "/v1/engine", "watchEngine", "How a model's engine stands, a few times a second.",
+               content("text/event-stream", object));
+  document.add("post", "/tokenize", "tokenize", "The tokens of a text or a conversation.",
+               document.json<TokenizeAnswer>(), set.reference<TokenizeRequest>());
+  document.add("post", "/detokenize", "detokenize", "The text of tokens.", document.json<DetokenizeAnswer>(),
+               set.reference<DetokenizeRequest>());
+  document.add("get", "/health", "health", "Whether the server is alive.", document.json<StatusAnswer>());
+  document.add("get", "/ready", "ready", "Whether a model is loaded; 503 until then.", document.json<StatusAnswer>());
+  document.add("get", "/metrics", "metrics", "Numbers for Prometheus.", content("text/plain", {{"type", "string"}}));
+  document.add("get", "/openapi.json", "openapi", "This document.", content("application/json", object));
+  return {{"openapi", "3.1.0"},
+          {"info",
+           {{"title", "Wick"},
+            {"version", WICK_VERSION},
+            {"description", "An OpenAI-compatible API over the models of this server."}}},
+          {"paths", document.paths()},
+          {"components",
+           {{"schemas", set.schemas()}, {"securitySchemes", {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
+          {"security", {OrderedJson::object(), {{"bearer", OrderedJson::array()}}}}};
+}
+
+}  // namespace wick

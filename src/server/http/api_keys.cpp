@@ -1,0 +1,93 @@
+#include "server/http/api_keys.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+namespace wick {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of(" \t\r"), text.size());
+  const size_t end = text.find_last_not_of(" \t\r") + 1;
+  return begin < end ? text.substr(begin, end - begin) : std::string_view();
+}
+
+// Characters that can stand in a header field as they are.
+bool is_key(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
+}
+
+Error bad_line(std::string_view source, int number, std::string_view what) {
+  return Error(ErrorCode::kBadFile, cat(source, ": line ", number, ": ", what));
+}
+
+}  // namespace
+
+ApiKeys ApiKeys::load(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(ErrorCode::kIo, cat(path, ": cannot be opened for reading"));
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  if (in.bad()) throw Error(ErrorCode::kIo, cat(path, ": cannot be read"));
+  return parse(text, path.string());
+}
+
+ApiKeys ApiKeys::parse(std::string_view text, std::string_view source) {
+  ApiKeys result;
+  int number = 0;
+  while (!text.empty()) {
+    const std::string_view whole = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), whole.size() + 1));
+    ++number;
+    const std::string_view line = trim(whole);
+    if (line.empty() || line.starts_with('#')) continue;
+    const size_t colon = line.find(':');
+    const bool named = colon != std::string_view::npos;
+    std::string name = named ? std::string(trim(line.substr(0, colon))) : cat("key-", result.keys_.size() + 1);
+    const std::string_view key = named ? trim(line.substr(colon + 1)) : line;
+    if (name.empty() || !is_utf8(name)) throw bad_line(source, number, "the name before ':' is empty or not UTF-8");
+    if (key.empty()) throw bad_line(source, number, cat("no key follows the name ", in_quotes(name)));
+    if (!is_key(key)) throw bad_line(source, number, "a key holds visible ASCII characters only, and no blanks");
+    const Digest digest = digest_of(key);
+    for (const Key& other : result.keys_) {
+      if (other.digest == digest) throw bad_line(source, number, cat("the same key as ", in_quotes(other.name)));
+      if (other.name == name) throw bad_line(source, number, cat("the name ", in_quotes(name), " is there twice"));
+    }
+    result.keys_.push_back({std::move(name), digest});
+  }
+  if (result.keys_.empty()) throw Error(ErrorCode::kBadFile, cat(source, ": there is no key in it"));
+  return result;
+}
+
+ApiKeys::Digest ApiKeys::digest_of(std::string_view key) {
+  Digest digest;
+  SHA256(reinterpret_cast<const unsigned char*>(key.data()), key.size(), digest.data());
+  return digest;
+}
+
+std::string_view ApiKeys::name_of(std::string_view key) const {
+  const Digest digest = digest_of(key);
+  size_t found = 0;  // 1 + index; the sum has one term at most, and no branch tells which
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    const int differs = CRYPTO_memcmp(digest.data(), keys_[i].digest.data(), digest.size());
+    found += (i + 1) * static_cast<size_t>(differs == 0);
+  }
+  return found == 0 ? std::string_view() : keys_[found - 1].name;
+}
+
+std::string_view bearer_token(std::string_view authorization) {
+  constexpr std::string_view kBearer = "bearer ";
+  if (authorization.size() <= kBearer.size()) return {};
+  const bool is_bearer = std::equal(kBearer.begin(), kBearer.end(), authorization.begin(),
+                                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
+  return is_bearer ? trim(authorization.substr(kBearer.size())) : std::string_view();
+}
+
+}  // namespace wick

@@ -1,0 +1,71 @@
+#include "server/http/request_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/json_write.h"
+#include "base/text.h"
+#include "server/http/valid_text.h"
+
+namespace wick {
+namespace {
+
+// "2026-03-01T12:00:00.123Z"
+std::string time_text(std::chrono::system_clock::time_point time) {
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  const std::time_t seconds = milliseconds / 1000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char date[32];
+  std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
+  const std::string fraction = cat(1000 + milliseconds % 1000);
+  return cat(date, ".", std::string_view(fraction).substr(1), "Z");
+}
+
+void append_member(std::string& out, std::string_view name, std::string_view text) {
+  out += cat(",\"", name, "\":");
+  append_json_text(out, valid_text(text));
+}
+
+}  // namespace
+
+RequestLog::RequestLog(const std::filesystem::path& path, Bodies bodies) : bodies_(bodies) {
+  owned_ = path != "-";
+  fd_ = owned_ ? open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : STDERR_FILENO;
+  if (fd_ < 0) throw Error(ErrorCode::kIo, cat(path, ": cannot be opened for the log: ", std::strerror(errno)));
+}
+
+RequestLog::~RequestLog() {
+  if (owned_) close(fd_);
+}
+
+void RequestLog::write(const LogEntry& entry) {
+  std::string line = cat("{\"time\":\"", time_text(entry.time), "\",\"id\":", entry.id);
+  append_member(line, "client", entry.client);
+  append_member(line, "key", entry.key_name);
+  append_member(line, "method", entry.method);
+  append_member(line, "path", entry.path);
+  line += cat(",\"status\":", entry.status, ",\"bytes_in\":", entry.bytes_in, ",\"bytes_out\":", entry.bytes_out,
+              ",\"seconds\":", static_cast<double>(static_cast<int64_t>(entry.seconds * 1e6)) / 1e6,
+              ",\"complete\":", entry.complete);
+  if (wants_bodies()) {
+    append_member(line, "request_body", std::string_view(entry.request_body).substr(0, kMaxBody));
+    append_member(line, "response_body", std::string_view(entry.response_body).substr(0, kMaxBody));
+  }
+  line += "}\n";
+  const std::lock_guard lock(mutex_);
+  for (std::string_view rest = line; !rest.empty();) {
+    const ssize_t written = ::write(fd_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return;  // a full disk must not stop the server, and there is nobody to tell
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+}  // namespace wick

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/http/exchange.h"
+
+namespace wick {
+
+struct RouteOptions {
+  bool quick = false;      // runs on the thread of the connections, so it must return at once
+  bool is_public = false;  // needs no API key
+};
+
+struct Route {
+  std::string method;
+  std::string pattern;
+  HttpHandler handler;
+  RouteOptions options;
+};
+
+// Which handler answers what. A pattern is a path, "/v1/models", or a path whose end is a parameter, "/v1/models/{id}":
+// it stands for any text that is not empty, slashes included. Exact paths go first, then the longest pattern.
+class Router {
+ public:
+  // Throws Error(kInvalidArgument) for a pattern of another form and for one that is there already. A route for GET
+  // answers HEAD, too.
+  void add(std::string method, std::string pattern, HttpHandler handler, RouteOptions options = {});
+
+  struct Match {
+    const Route* route = nullptr;  // null: see `allowed`
+    std::string_view pattern;      // of the path, whatever the method; empty: no such path
+    std::string allowed;           // methods of the path, "GET, HEAD, OPTIONS"; empty: no such path
+  };
+  Match find(std::string_view method, std::string_view path) const;
+
+ private:
+  struct Path {
+    std::string pattern;
+    std::string_view prefix() const;  // what stands before the parameter; all of it when there is none
+    bool has_parameter() const { return prefix().size() < pattern.size(); }
+    std::vector<Route> routes;
+  };
+  const Path* find_path(std::string_view path) const;
+
+  std::vector<Path> paths_;
+};
+
+// The parameter of a path that `pattern` matches; empty when it does not.
+std::string_view path_parameter(std::string_view path, std::string_view pattern);
+
+}  // namespace wick

@@ -1,0 +1,231 @@
+#include "server/http/session.h"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "server/http/error_response.h"
+
+namespace wick {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr size_t kReadAtOnce = 16 << 10;
+constexpr size_t kReadAtOnceOfBody = 64 << 10;
+constexpr size_t kMaxPipelined = 64 << 10;  // read ahead while a request is being answered
+
+}  // namespace
+
+Session::Session(SessionContext& context, std::unique_ptr<ByteStream> stream, asio::any_io_executor executor,
+                 std::string client)
+    : context_(context),
+      limits_(context.options.limits),
+      stream_(std::move(stream)),
+      executor_(executor),
+      client_(std::move(client)),
+      timer_(executor) {}
+
+void Session::start() {
+  set_deadline(limits_.header_time);
+  stream_->handshake([self = shared_from_this(), this](ErrorCode error) {
+    if (phase_ == Phase::kClosed) return;
+    if (error || context_.stopping) return close();
+    phase_ = Phase::kIdle;
+    read_more();
+  });
+}
+
+void Session::read_more() {
+  if (reading_ || input_ended_ || phase_ == Phase::kClosed) return;
+  if (phase_ == Phase::kAnswer && buffer_.size() >= kMaxPipelined) return;
+  reading_ = true;
+  const auto room = buffer_.prepare(phase_ == Phase::kBody ? kReadAtOnceOfBody : kReadAtOnce);
+  stream_->read_some(room, [self = shared_from_this()](ErrorCode error, size_t bytes) { self->on_read(error, bytes); });
+}
+
+void Session::on_read(ErrorCode error, size_t bytes) {
+  reading_ = false;
+  if (phase_ == Phase::kClosed) return;
+  buffer_.commit(bytes);
+  if (error) return on_client_end(error);
+  switch (phase_) {
+    case Phase::kAnswer: break;
+    case Phase::kDrain:
+      drained_ += bytes;
+      buffer_.clear();
+      if (drained_ > limits_.body_bytes) return cut_off();
+      break;
+    default: parse();
+  }
+  read_more();
+}
+
+// An end without an error may also be a client that has closed its sending half and waits for the answer. It cannot be
+// told from one that has gone until something is sent to it.
+void Session::on_client_end(ErrorCode error) {
+  input_ended_ = true;
+  const bool may_listen = error == asio::error::eof && phase_ == Phase::kAnswer;
+  if (!may_listen) return close();
+  if (link_) link_->client_left();
+}
+
+void Session::parse() {
+  if (phase_ == Phase::kIdle) {
+    while (buffer_.size() > 0) {  // blank lines before a request do not count
+      const char first = *static_cast<const char*>(buffer_.data().data());
+      if (first != '\r' && first != '\n') break;
+      buffer_.consume(1);
+    }
+    if (buffer_.size() == 0) return;
+    phase_ = Phase::kHeader;
+    set_deadline(limits_.header_time);
+    reader_.emplace(limits_);
+    route_ = nullptr;
+    pattern_ = {};
+    cors_fields_.clear();
+    entry_ = {};
+    entry_.time = std::chrono::system_clock::now();
+    entry_.id = context_.next_id++;
+    entry_.client = client_;
+    entry_.complete = false;
+    started_ = Clock::now();
+    is_recorded_ = false;
+    is_head_request_ = false;
+    is_broken_ = false;
+  }
+  while (phase_ == Phase::kHeader || phase_ == Phase::kBody) {
+    switch (reader_->read(buffer_)) {
+      case RequestReader::Step::kMore: return;
+      case RequestReader::Step::kBad: return reject(reader_->problem());
+      case RequestReader::Step::kHead: on_head(); break;
+      case RequestReader::Step::kWhole: on_request(); break;
+    }
+  }
+}
+
+void Session::on_head() {
+  HttpRequest& request = reader_->request();
+  request.id = entry_.id;
+  request.client = client_;
+  entry_.method = request.method;
+  entry_.path = request.path;
+  is_head_request_ = request.method == "HEAD";
+  const Router::Match match = context_.router.find(request.method, request.path);
+  route_ = match.route;
+  pattern_ = match.pattern;
+  cors_fields_ = context_.cors.fields(request);
+  if (!is_admitted(match)) return;
+  if (reader_->body_is_complete()) return on_request();
+  phase_ = Phase::kBody;
+  set_deadline(limits_.body_time);
+  if (reader_->awaits_continue() && buffer_.size() == 0) {
+    queue_.append("HTTP/1.1 100 Continue\r\n\r\n");
+    pump();
+  }
+}
+
+bool Session::is_admitted(const Router::Match& match) {
+  HttpRequest& request = reader_->request();
+  if (request.method == "OPTIONS" && (request.path == "*" || !match.pattern.empty())) {
+    HttpResponse response;
+    response.status = 204;
+    response.headers = context_.cors.preflight_fields(request, match.allowed);
+    response.headers.emplace_back("Allow", match.pattern.empty() ? "GET, HEAD, POST, OPTIONS" : match.allowed);
+    reject(std::move(response));
+    return false;
+  }
+  if (match.pattern.empty()) {
+    reject(error_response(404, cat("There is nothing at ", in_quotes(request.path), "."), {}, {}, "not_found"));
+    return false;
+  }
+  if (!match.route) {
+    HttpResponse response = error_response(
+        405, cat(in_quotes(request.path), " takes ", match.allowed, " but not ", in_quotes(request.method), "."));
+    response.headers.emplace_back("Allow", match.allowed);
+    reject(std::move(response));
+    return false;
+  }
+  if (!context_.options.keys || match.route->options.is_public) return true;
+  const std::string_view token = bearer_token(request.header("authorization").value_or(""));
+  request.key_name = context_.options.keys->name_of(token);
+  entry_.key_name = request.key_name;
+  if (!request.key_name.empty()) return true;
+  HttpResponse response = error_response(
+      401,
+      token.empty() ? "An API key is needed: send 'Authorization: Bearer <key>'." : "The API key is not known here.",
+      {}, {}, "invalid_api_key");
+  response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  reject(std::move(response));
+  return false;
+}
+
+void Session::on_request() {
+  phase_ = Phase::kAnswer;
+  clear_deadline();
+  keep_alive_ = reader_->keep_alive();
+  ended_ = false;
+  auto request = std::make_shared<HttpRequest>(std::move(reader_->request()));
+  if (context_.options.log && context_.options.log->wants_bodies()) {
+    entry_.request_body = request->body.substr(0, RequestLog::kMaxBody);
+  }
+  link_ = std::make_shared<AnswerLink>(shared_from_this());
+  if (route_->options.quick) return run_handler(route_->handler, *request, link_);
+  asio::post(context_.workers,
+             [route = route_, request, link = link_] { run_handler(route->handler, *request, link); });
+}
+
+void Session::shut_down() {
+  const bool is_idle = phase_ == Phase::kHandshake || (phase_ == Phase::kIdle && buffer_.size() == 0);
+  if (is_idle) close();
+}
+
+void Session::close() {
+  if (phase_ == Phase::kClosed) return;
+  const auto self = shared_from_this();
+  phase_ = Phase::kClosed;
+  timer_.cancel();
+  stream_->close();
+  record();
+  if (const auto link = std::exchange(link_, nullptr)) link->cut();
+  context_.closed(*this);
+}
+
+void Session::cut_off() {
+  if (phase_ != Phase::kClosed) stream_->reset();
+  close();
+}
+
+void Session::set_deadline(std::chrono::milliseconds time) {
+  deadline_ = Clock::now() + time;
+  if (deadline_ < armed_for_) arm_timer(deadline_);
+}
+
+// The timer runs to the earliest deadline asked for and looks again then: moving a deadline back costs nothing.
+void Session::arm_timer(Clock::time_point time) {
+  armed_for_ = time;
+  timer_.expires_at(time);
+  timer_.async_wait([weak = weak_from_this()](ErrorCode error) {
+    const auto self = weak.lock();
+    if (!self || error || self->phase_ == Phase::kClosed) return;
+    self->armed_for_ = Clock::time_point::max();
+    if (self->deadline_ <= Clock::now()) return self->on_deadline();
+    if (self->deadline_ != Clock::time_point::max()) self->arm_timer(self->deadline_);
+  });
+}
+
+void Session::on_deadline() {
+  clear_deadline();
+  switch (phase_) {
+    case Phase::kHeader:
+      return reject(error_response(408, cat("The header took longer than ", limits_.header_time.count(), " ms.")));
+    case Phase::kBody:
+      return reject(error_response(408, cat("The body took longer than ", limits_.body_time.count(), " ms.")));
+    case Phase::kAnswer: return cut_off();
+    default: return close();
+  }
+}
+
+}  // namespace wick

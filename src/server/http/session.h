@@ -1,0 +1,131 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "server/http/answer_link.h"
+#include "server/http/byte_stream.h"
+#include "server/http/cors.h"
+#include "server/http/http_server.h"
+#include "server/http/output_queue.h"
+#include "server/http/request_reader.h"
+#include "server/http/response_head.h"
+
+namespace wick {
+
+class Session;
+
+// What all connections of a server share. It outlives them.
+struct SessionContext {
+  const HttpServerOptions& options;
+  const Router& router;
+  const Cors& cors;
+  boost::asio::thread_pool& workers;
+  std::atomic<uint64_t> next_id{1};
+  std::atomic<bool> stopping{false};
+  std::function<void(Session&)> closed;
+};
+
+// One connection: reads a request, has it answered, and starts again. All its functions but post() run on its executor.
+// A read is always under way, so that a client that goes is noticed while its answer is being made.
+class Session : public AnswerSink, public std::enable_shared_from_this<Session> {
+ public:
+  Session(SessionContext& context, std::unique_ptr<ByteStream> stream, boost::asio::any_io_executor executor,
+          std::string client);
+
+  void start();
+  void post(AnswerEvent event) override;  // on any thread
+  void shut_down();                       // at once when idle, else behind the answer
+  void close();                           // at once
+  void cut_off();                         // the same, and forgets what the client has not taken
+  const boost::asio::any_io_executor& executor() const { return executor_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using ErrorCode = boost::system::error_code;
+  enum class Phase {
+    kHandshake,
+    kIdle,    // between requests
+    kHeader,  // the first byte is there
+    kBody,
+    kAnswer,
+    kDrain,  // everything is sent; reading until the client closes, so that it gets to see what was sent
+    kClosed
+  };
+
+  // Reading (session.cpp)
+  void read_more();
+  void on_read(ErrorCode error, size_t bytes);
+  void on_client_end(ErrorCode error);
+  void parse();
+  void on_head();
+  void on_request();
+  bool is_admitted(const Router::Match& match);  // else it is answered already
+
+  // Answering (session_answer.cpp)
+  void on_answer(AnswerEvent event);
+  void reject(HttpResponse response);  // without a handler
+  void send(HttpResponse response);
+  void begin(HttpResponse head);
+  void append_chunk(std::string chunk);
+  void frame_chunk();
+  void finish();
+  void break_off();
+  void pump();
+  void on_written(ErrorCode error, size_t bytes);
+  void on_answered();
+  void leave();  // after the last answer
+  void record();
+  std::string head_text(const HttpResponse& response, BodyFraming framing);
+  void remember_body(std::string_view bytes);
+
+  // Time
+  void set_deadline(std::chrono::milliseconds time);
+  void clear_deadline() { deadline_ = Clock::time_point::max(); }
+  void arm_timer(Clock::time_point time);
+  void on_deadline();
+
+  SessionContext& context_;
+  const HttpLimits& limits_;
+  std::unique_ptr<ByteStream> stream_;
+  boost::asio::any_io_executor executor_;
+  std::string client_;
+  Phase phase_ = Phase::kHandshake;
+
+  boost::beast::flat_buffer buffer_;
+  std::optional<RequestReader> reader_;
+  bool reading_ = false;
+  bool input_ended_ = false;
+  uint64_t drained_ = 0;
+
+  // Of the request being answered
+  std::shared_ptr<AnswerLink> link_;
+  const Route* route_ = nullptr;
+  std::string_view pattern_;  // of the path, also where no route takes the method
+  HttpFields cors_fields_;
+  Clock::time_point started_;
+  LogEntry entry_;
+  BodyFraming framing_ = BodyFraming::kLength;
+  bool is_head_request_ = false;
+  bool is_recorded_ = true;  // false from the first byte until the answer is out
+  bool ended_ = false;       // everything of the answer is in the queue
+  bool is_broken_ = false;   // the handler gave up in the middle
+  bool keep_alive_ = true;
+
+  OutputQueue queue_;
+  std::string chunk_;  // written by the handler while the socket was busy
+  bool writing_ = false;
+
+  boost::asio::steady_timer timer_;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  Clock::time_point armed_for_ = Clock::time_point::max();
+};
+
+}  // namespace wick

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace wick {
+
+// A model that the server offers, loaded or not.
+struct ModelEntry {
+  std::string name;            // what requests call it
+  std::filesystem::path path;  // empty: Ember, the model inside the program
+  LoadOptions load;
+  EngineOptions engine;
+};
+
+enum class ModelState : uint8_t { kUnloaded, kLoading, kReady, kFailed };
+std::string_view to_string(ModelState state);  // "unloaded", ...
+
+struct ModelStatus {
+  std::string name;
+  ModelState state = ModelState::kUnloaded;
+  double progress = 0;  // kLoading: 0 to 1
+  std::string error;    // kFailed: the sentence
+  int64_t context = 0;  // kReady
+  int64_t bytes = 0;    // kReady: weights and cache
+  int64_t created = 0;  // Unix seconds of the file
+};
+
+// The models of a server: loaded in the background when first asked for, each with an engine and a thread that runs it;
+// the least recently used one that nobody uses goes when the memory budget needs room. Thread-safe.
+class ModelHost {
+ public:
+  // `bytes`: what models may take together, weights and caches; 0: three quarters of the memory that is free. Throws
+  // Error(kInvalidArgument) for no models or a name given twice.
+  explicit ModelHost(std::vector<ModelEntry> models, int64_t bytes = 0);
+  ~ModelHost();  // whoever still waits for an answer hears that it is cancelled
+
+  std::vector<ModelStatus> list() const;
+  const std::string& default_model() const;  // the first one
+  bool has(std::string_view name) const;
+
+  // Keeps the model in memory as long as somebody has one.
+  using EngineRef = std::shared_ptr<Engine>;
+  // Calls ready(engine, null) at once when the model is there, else on the loading thread once it is; or
+  // ready(null, error). An unknown name is an error that lists the known ones. A model that could not be loaded is
+  // tried again.
+  using Ready = std::function<void(EngineRef, const Error*)>;
+  void use(std::string_view name, Ready ready);
+  // The engine if it is loaded now, for looking at; does not count as use.
+  EngineRef loaded(std::string_view name) const;
+
+  // Waits until nothing runs or waits in any engine, or the time is over. True when nothing does. Whoever shuts down
+  // has to see to it that no new requests come.
+  bool drain(double seconds);
+
+ private:
+  struct Slot {
+    ModelEntry entry;
+    ModelState state = ModelState::kUnloaded;
+    double progress = 0;
+    std::string error;
+    int64_t bytes = 0, created = 0;
+    uint64_t last_use = 0;
+    EngineRef engine;
+    std::unique_ptr<EngineThread> thread;
+    std::vector<Ready> waiting;
+  };
+  Slot* find(std::string_view name) const;
+  std::string unknown(std::string_view name) const;
+  void load_loop();
+  void load(Slot& slot);
+  EngineRef make_engine(Slot& slot);
+  int64_t cache_bytes(const Slot& slot) const;
+  void make_room(std::unique_lock<std::mutex>& lock, const Slot& slot, int64_t bytes);
+  static void unload(Slot& slot);
+
+  const int64_t bytes_;
+  mutable std::mutex mutex_;
+  std::condition_variable news_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::deque<Slot*> to_load_;
+  uint64_t uses_ = 0;
+  bool is_stopping_ = false;
+  std::thread loader_;
+};
+
+}  // namespace wick

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace wick {
+
+// A file of web/ as it lies in the program.
+struct WebFile {
+  std::string_view path;          // "/script/main.js"
+  std::string_view content_type;  // "text/javascript; charset=utf-8"
+  std::string_view body;
+  std::string_view etag;  // with its quotes, as in the header
+};
+
+// Ordered by path. Thread-safe.
+std::span<const WebFile> web_files();
+// "/" is the page itself, "/index.html". Null when there is no such file.
+const WebFile* find_web_file(std::string_view path);
+
+// To be sent with every file: nothing from elsewhere, no inline script or style, no HTML made from text.
+inline constexpr std::string_view kContentSecurityPolicy =
+    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'";
+
+}  // namespace wick

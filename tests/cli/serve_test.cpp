@@ -1,0 +1,71 @@
+// `wick serve` as a user starts and ends it; what it answers is tested in tests/server.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/process.h"
+
+namespace wick {
+namespace {
+
+ProcessResult serve(const std::vector<std::string>& options) {
+  std::vector<std::string> arguments = {"serve"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  return run_process(WICK_PROGRAM, arguments);
+}
+
+TEST(Serve, AModelThatIsNotThereIsOneSentence) {
+  const ProcessResult result = serve({"/no/such/model"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.errors,
+            "wick: '/no/such/model': there is no such file or folder. MODEL is a Hugging Face folder, a .gguf or a "
+            ".safetensors file, or NAME=PATH\n");
+}
+
+TEST(Serve, NamesAreDifferent) {
+  const ProcessResult result = serve({"a=ember", "a=ember"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.errors.find("two models are called 'a'"), std::string::npos) << result.errors;
+}
+
+TEST(Serve, APortThatIsTakenIsOneSentence) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const ProcessResult result = serve({"--port", cat(ntohs(address.sin_port))});
+  close(listener);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.output, "");
+  EXPECT_NE(result.errors.find(cat(ntohs(address.sin_port), ": Address already in use\n")), std::string::npos)
+      << result.errors;
+}
+
+TEST(Serve, OptionsThatBelongTogether) {
+  EXPECT_EQ(serve({"--tls-cert", "x"}).exit_code, 2);
+  EXPECT_EQ(serve({"--log-contents"}).exit_code, 2);
+  EXPECT_EQ(serve({"--speculate", "lookup", "--draft", "ember"}).exit_code, 2);
+  EXPECT_EQ(serve({"--port", "70000"}).exit_code, 2);
+}
+
+TEST(Serve, SaysWhereItIsAndEndsWhenAsked) {
+  // Ends by itself when it never says where it is: the loop gives up after ten seconds.
+  const std::string script = cat("out=$(mktemp); ", WICK_PROGRAM,
+                                 " serve --port 0 --kv-memory 64MiB > \"$out\" & pid=$!; "
+                                 "for i in $(seq 100); do grep -q 'is ready' \"$out\" && break; sleep 0.1; done; "
+                                 "kill -TERM $pid; wait $pid; code=$?; cat \"$out\"; rm \"$out\"; exit $code");
+  const ProcessResult result = run_process("/bin/sh", {"-c", script});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE(result.output.find("serves ember at http://127.0.0.1:"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("context 4096 tokens, 64 MiB for keys and values"), std::string::npos) << result.output;
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,219 @@
+// OpenAI's own client against `wick serve` with Ember, whose sure-fire answers are in models/ember/README.md.
+import assert from 'node:assert/strict';
+import {spawn} from 'node:child_process';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {after, before, test} from 'node:test';
+
+const {default: OpenAI} = await import(join(process.env.WICK_OPENAI_CLIENT, 'index.mjs'));
+
+const running = [];
+
+// Starts a server on a free port and waits until it says where.
+function serve(...options) {
+  const server = spawn(process.env.WICK_PROGRAM, ['serve', '--port', '0', '--kv-memory', '64MiB', ...options]);
+  running.push(server);
+  return new Promise((resolve, reject) => {
+    let output = '';
+    server.stdout.on('data', (data) => {
+      output += data;
+      const url = output.match(/http:\/\/[0-9.:]+/);
+      if (url) resolve(url[0]);
+    });
+    server.stderr.on('data', (data) => process.stderr.write(data));
+    server.on('exit', (code) => reject(new Error(`wick serve ended with ${code}`)));
+  });
+}
+
+const connect = (url, apiKey = 'none') => new OpenAI({baseURL: `${url}/v1`, apiKey, maxRetries: 0});
+
+let client;
+before(async () => {
+  client = connect(await serve());
+});
+after(() => running.forEach((server) => server.kill()));
+
+const model = 'ember';
+const sum = [{role: 'user', content: 'What is 348 plus 275?'}];
+const sumAnswer = '348 + 275 = 623';
+const weather = {
+  type: 'function',
+  function: {
+    name: 'get_weather',
+    description: 'Get the weather of a city',
+    parameters: {
+      type: 'object',
+      properties: {city: {type: 'string', description: 'The name of the city'}},
+      required: ['city'],
+    },
+  },
+};
+const chat = (more) => client.chat.completions.create({model, messages: sum, temperature: 0, ...more});
+
+test('a chat', async () => {
+  const answer = await chat();
+  assert.equal(answer.choices[0].message.content, sumAnswer);
+  assert.equal(answer.choices[0].finish_reason, 'stop');
+  assert.equal(answer.usage.total_tokens, answer.usage.prompt_tokens + answer.usage.completion_tokens);
+});
+
+test('a chat as a stream, with usage', async () => {
+  let text = '', usage = null;
+  for await (const chunk of await chat({stream: true, stream_options: {include_usage: true}})) {
+    text += chunk.choices[0]?.delta.content ?? '';
+    usage = chunk.usage ?? usage;
+  }
+  assert.equal(text, sumAnswer);
+  assert.ok(usage.completion_tokens > 5);
+});
+
+test('the client\'s own collecting of a stream', async () => {
+  const stream = client.chat.completions.stream({model, messages: sum, temperature: 0});
+  assert.equal(await stream.finalContent(), sumAnswer);
+});
+
+test('tools: a call, its answer, and one that is forced', async () => {
+  const question = [{role: 'user', content: 'What is the weather in Lyon?'}];
+  const first = await chat({messages: question, tools: [weather]});
+  assert.equal(first.choices[0].finish_reason, 'tool_calls');
+  const call = first.choices[0].message.tool_calls[0];
+  assert.deepEqual(JSON.parse(call.function.arguments), {city: 'Lyon'});
+  const second = await chat({
+    messages: [...question, first.choices[0].message,
+               {role: 'tool', tool_call_id: call.id, content: '{"temperature": 12, "sky": "cloudy"}'}],
+    tools: [weather],
+  });
+  assert.equal(second.choices[0].message.content, 'In Lyon it is cloudy and 12 degrees.');
+  const forced = await chat({tools: [weather], tool_choice: 'required'});
+  assert.equal(forced.choices[0].message.tool_calls[0].function.name, 'get_weather');
+});
+
+test('tools as a stream', async () => {
+  const stream = client.chat.completions.stream(
+      {model, messages: [{role: 'user', content: 'What is the weather in Lyon?'}], temperature: 0, tools: [weather]});
+  const message = await stream.finalMessage();
+  assert.equal(message.tool_calls[0].function.name, 'get_weather');
+  assert.deepEqual(JSON.parse(message.tool_calls[0].function.arguments), {city: 'Lyon'});
+});
+
+test('a JSON schema', async () => {
+  const schema = {
+    type: 'object',
+    properties: {name: {type: 'string'}, age: {type: 'integer'}},
+    required: ['name', 'age'],
+    additionalProperties: false,
+  };
+  const answer = await chat({
+    messages: [{role: 'user', content: 'Give me JSON with name and age: Tom is 7 years old.'}],
+    response_format: {type: 'json_schema', json_schema: {name: 'person', strict: true, schema}},
+  });
+  assert.deepEqual(JSON.parse(answer.choices[0].message.content), {name: 'Tom', age: 7});
+});
+
+test('log-probabilities', async () => {
+  const answer = await chat({logprobs: true, top_logprobs: 3});
+  const content = answer.choices[0].logprobs.content;
+  assert.equal(content.map((entry) => entry.token).join(''), sumAnswer);
+  assert.ok(content.every((entry) => entry.logprob <= 0 && entry.top_logprobs.length === 3));
+});
+
+test('n and seed', async () => {
+  const ask = () => chat({messages: [{role: 'user', content: 'Tell me a story.'}], temperature: 1.5, n: 2, seed: 5,
+                          max_tokens: 12});
+  const [once, again] = [await ask(), await ask()];
+  const texts = (answer) => answer.choices.map((choice) => choice.message.content);
+  assert.equal(texts(once).length, 2);
+  assert.notEqual(texts(once)[0], texts(once)[1]);
+  assert.deepEqual(texts(once), texts(again));
+});
+
+test('stop, max_tokens and logit_bias', async () => {
+  assert.equal((await chat({stop: ['= 6']})).choices[0].message.content, '348 + 275 ');
+  assert.equal((await chat({max_tokens: 2})).choices[0].finish_reason, 'length');
+  const first = (await chat({logprobs: true, max_tokens: 1})).choices[0].logprobs.content[0].token;
+  const url = client.baseURL.replace(/\/v1$/, '');
+  const tokenized = await fetch(`${url}/tokenize`, {method: 'POST', body: JSON.stringify({content: first})});
+  const token = (await tokenized.json()).tokens[0];
+  const other = await chat({logprobs: true, max_tokens: 1, logit_bias: {[token]: -100}});
+  assert.notEqual(other.choices[0].logprobs.content[0].token, first);
+});
+
+test('completions with echo', async () => {
+  const prompt = 'Once upon a time';
+  const answer = await client.completions.create({model, prompt, echo: true, max_tokens: 5, temperature: 0,
+                                                  logprobs: 1});
+  assert.ok(answer.choices[0].text.startsWith(prompt));
+  assert.equal(answer.choices[0].logprobs.tokens.join(''), answer.choices[0].text);
+});
+
+test('responses', async () => {
+  const answer = await client.responses.create({model, input: sum[0].content, temperature: 0});
+  assert.equal(answer.output_text, sumAnswer);
+  assert.equal(answer.status, 'completed');
+  const call = await client.responses.create(
+      {model, input: 'What is the weather in Lyon?', temperature: 0, tools: [{type: 'function', ...weather.function}]});
+  assert.equal(call.output[0].type, 'function_call');
+  assert.deepEqual(JSON.parse(call.output[0].arguments), {city: 'Lyon'});
+});
+
+test('responses as a stream', async () => {
+  let text = '', last = '';
+  const events = await client.responses.create({model, input: sum[0].content, temperature: 0, stream: true});
+  for await (const event of events) {
+    if (event.type === 'response.output_text.delta') text += event.delta;
+    last = event.type;
+  }
+  assert.equal(text, sumAnswer);
+  assert.equal(last, 'response.completed');
+  const collected = await client.responses.stream({model, input: sum[0].content, temperature: 0}).finalResponse();
+  assert.equal(collected.output[0].content[0].text, sumAnswer);
+});
+
+test('models', async () => {
+  const ids = [];
+  for await (const entry of client.models.list()) ids.push(entry.id);
+  assert.deepEqual(ids, [model]);
+  assert.equal((await client.models.retrieve(model)).object, 'model');
+});
+
+test('errors', async () => {
+  await assert.rejects(chat({model: 'other'}), OpenAI.NotFoundError);
+  await assert.rejects(chat({temperature: 3}), (error) => {
+    assert.ok(error instanceof OpenAI.BadRequestError);
+    assert.equal(error.param, 'temperature');
+    assert.match(error.message, /temperature is 3, allowed is 0 to 2/);
+    return true;
+  });
+});
+
+test('keys', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wick-keys-'));
+  writeFileSync(join(folder, 'keys'), 'me: secret\n');
+  const url = await serve('--api-keys', join(folder, 'keys'));
+  rmSync(folder, {recursive: true});
+  await assert.rejects(connect(url).models.list(), OpenAI.AuthenticationError);
+  assert.equal((await connect(url, 'secret').models.list()).data.length, 1);
+});
+
+test('a full queue', async () => {
+  const small = connect(await serve('--max-running', '1', '--max-waiting', '1'));
+  const endless = (content) => small.chat.completions.create(
+      {model, messages: [{role: 'user', content}], stream: true, ignore_eos: true, max_tokens: 3000});
+  const streams = [await endless('Tell me a story.')];  // it runs: its head has come
+  const waiting = endless('Tell me another story.').catch((error) => error);
+  let refused = null;
+  for (let i = 0; i < 20 && !refused; ++i) {  // until the other one stands in the queue
+    const attempt = new AbortController();
+    const answer = small.chat.completions.create(
+        {model, messages: sum, stream: true}, {signal: attempt.signal}).catch((error) => error);
+    const soon = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 200, null))]);
+    if (soon instanceof OpenAI.RateLimitError) refused = soon;
+    attempt.abort();
+  }
+  assert.ok(refused, 'nobody was turned away');
+  assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+  streams.forEach((stream) => stream.controller.abort());
+  const second = await waiting;
+  second.controller?.abort();
+});

@@ -1,0 +1,268 @@
+// Requests of the API: what is read from them, and the sentence for each mistake.
+#include <gtest/gtest.h>
+
+#include "server/api/chat_request.h"
+#include "server/api/completion_request.h"
+#include "server/api/openapi.h"
+#include "server/api/responses_request.h"
+#include "server/api/token_requests.h"
+
+namespace wick {
+namespace {
+
+struct Refusal {
+  std::string param, message, code;
+  int status = 0;
+};
+
+template <typename Request>
+Refusal refusal_of(const std::string& body) {
+  try {
+    Request::parse(Json::parse(body, "the body"));
+  } catch (const RequestError& error) {
+    return {error.param(), error.what(), error.word(), error.status()};
+  }
+  return {"", "no error", "", 200};
+}
+
+// A chat request that is right but for these fields.
+std::string chat_with(const std::string& fields) {
+  return R"({"messages": [{"role": "user", "content": "Hi"}], )" + fields + "}";
+}
+
+ChatRequest chat(const std::string& body) { return ChatRequest::parse(Json::parse(body, "the body")); }
+
+struct Mistake {
+  const char *fields, *param, *message;
+};
+
+TEST(ApiRequests, EveryMistakeHasItsSentenceAndItsParam) {
+  const Mistake mistakes[] = {
+      {R"("temperature": 3)", "temperature", "temperature is 3, allowed is 0 to 2"},
+      {R"("temperature": -0.5)", "temperature", "temperature is -0.5, allowed is 0 to 2"},
+      {R"("temperature": "hot")", "temperature", "temperature is text, expected a number"},
+      {R"("top_p": 1.5)", "top_p", "top_p is 1.5, allowed is 0 to 1"},
+      {R"("n": 0)", "n", "n is 0, allowed is 1 to 128"},
+      {R"("n": 1.5)", "n", "n is 1.5, expected a whole number"},
+      {R"("n": 1e30)", "n", "n is 1e+30, which is too large"},
+      {R"("max_tokens": 0)", "max_tokens", "max_tokens is 0, allowed is 1 or more"},
+      {R"("frequency_penalty": 2.5)", "frequency_penalty", "frequency_penalty is 2.5, allowed is -2 to 2"},
+      {R"("stream": "yes")", "stream", "stream is text, expected true or false"},
+      {R"("stop": 7)", "stop", "stop is a number, expected text or a list of texts"},
+      {R"("stop": ["a", 7])", "stop[1]", "stop[1] is a number, expected text"},
+      {R"("stop": "")", "stop", "stop has an empty text"},
+      {R"("stop": ["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17"])", "stop",
+       "stop has 17 texts, allowed are 16"},
+      {R"("logit_bias": {"x": 1})", "logit_bias", "logit_bias has the name 'x', expected the number of a token"},
+      {R"("logit_bias": {"5": 101})", "logit_bias[5]", "logit_bias[5] is 101, allowed is -100 to 100"},
+      {R"("top_logprobs": 3)", "top_logprobs", "top_logprobs is set, but logprobs is not true"},
+      {R"("logprobs": true, "top_logprobs": 21)", "top_logprobs", "top_logprobs is 21, allowed is 0 to 20"},
+      {R"("stream_options": {"include_usage": true})", "stream_options",
+       "stream_options is set, but stream is not true"},
+      {R"("response_format": {"type": "xml"})", "response_format.type",
+       "response_format.type is 'xml', allowed are 'text', 'json_object', 'json_schema'"},
+      {R"("response_format": {})", "response_format.type", "response_format.type is missing"},
+      {R"("response_format": {"type": "json_schema"})", "response_format.json_schema",
+       "response_format.json_schema is missing"},
+      {R"("response_format": {"type": "json_schema", "json_schema": {"name": "x"}})",
+       "response_format.json_schema.schema", "response_format.json_schema.schema is missing"},
+      {R"("tools": [{"type": "retrieval"}])", "tools[0].type", "tools[0].type is 'retrieval', allowed is 'function'"},
+      {R"("tools": [{"type": "function", "function": {}}])", "tools[0].function.name",
+       "tools[0].function.name is missing"},
+      {R"("tool_choice": "required")", "tool_choice", "tool_choice asks for a call, but there are no tools"},
+      {R"("tool_choice": "sometimes")", "tool_choice",
+       "tool_choice is 'sometimes', allowed are 'auto', 'none', 'required'"},
+      {R"("tools": [{"type": "function", "function": {"name": "f"}}],
+          "tool_choice": {"type": "function", "function": {"name": "g"}})",
+       "tool_choice", "tool_choice names 'g', which is not among tools"},
+      {R"("tool_choice": {"type": "function", "function": {}})", "tool_choice.function.name",
+       "tool_choice.function.name is missing"},
+      {R"("priority": "urgent")", "priority", "priority is 'urgent', allowed are 'low', 'normal', 'high', 'critical'"},
+      {R"("timeout": 0)", "timeout", "timeout is 0, allowed is 0.001 to 86400"},
+      {R"("mirostat": 1)", "mirostat", "mirostat is 1, allowed are 0 and 2"},
+      {R"("modalities": ["text", "audio"])", "modalities", "modalities has 'audio', and answers here are text"},
+      {R"("audio": {"voice": "x"})", "audio", "audio is not supported: answers here are text"},
+      {R"("web_search_options": {})", "web_search_options",
+       "web_search_options is not supported: there is no search here"},
+      {R"("functions": [])", "functions", "functions is not supported: it was replaced by tools"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const Refusal refusal = refusal_of<ChatRequest>(chat_with(mistake.fields));
+    EXPECT_EQ(refusal.param, mistake.param) << mistake.fields;
+    EXPECT_EQ(refusal.message, mistake.message);
+    EXPECT_EQ(refusal.status, 400) << mistake.fields;
+  }
+}
+
+TEST(ApiRequests, MessagesAreCheckedOneByOne) {
+  const Mistake mistakes[] = {
+      {R"({})", "messages", "messages is missing"},
+      {R"({"messages": []})", "messages", "messages is empty"},
+      {R"({"messages": {}})", "messages", "messages is an object, expected a list"},
+      {R"({"messages": ["Hi"]})", "messages[0]", "messages[0] is text, expected an object"},
+      {R"({"messages": [{"content": "Hi"}]})", "messages[0].role", "messages[0].role is missing"},
+      {R"({"messages": [{"role": "king", "content": "Hi"}]})", "messages[0].role",
+       "messages[0].role is 'king', allowed are 'developer', 'system', 'user', 'assistant', 'tool'"},
+      {R"({"messages": [{"role": "user"}]})", "messages[0].content", "messages[0].content is missing"},
+      {R"({"messages": [{"role": "user", "content": 3}]})", "messages[0].content",
+       "messages[0].content is a number, expected text or a list of parts"},
+      {R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}]})",
+       "messages[0].content[1].type", "messages[0].content[1].type is 'image_url', and models here read only text"},
+      {R"({"messages": [{"role": "user", "content": [{"type": "text"}]}]})", "messages[0].content[0].text",
+       "messages[0].content[0].text is missing"},
+      {R"({"messages": [{"role": "user", "content": "a", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}]})",
+       "messages[0].tool_calls", "messages[0].tool_calls stands in a message of role 'user', which makes no calls"},
+      {R"({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f"}}]}]})",
+       "messages[0].tool_calls[0].function.arguments", "messages[0].tool_calls[0].function.arguments is missing"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const Refusal refusal = refusal_of<ChatRequest>(mistake.fields);
+    EXPECT_EQ(refusal.param, mistake.param) << mistake.fields;
+    EXPECT_EQ(refusal.message, mistake.message);
+  }
+  EXPECT_EQ(refusal_of<ChatRequest>("[]").message, "the body is a list, expected an object");
+}
+
+TEST(ApiRequests, AChatRequestIsReadWhole) {
+  const ChatRequest request = chat(R"({
+      "model": "ember", "temperature": 0.5, "seed": -3, "n": 2, "stop": ["a", "b"], "max_completion_tokens": 9,
+      "logit_bias": {"5": -100, "7": 2}, "stream": true, "stream_options": {"include_usage": true}, "user": null,
+      "metadata": {"any": "thing"}, "something_new": [1], "dry_breakers": ["\n"], "mirostat": 2, "priority": "high",
+      "messages": [{"role": "developer", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+                   {"role": "assistant", "content": null, "tool_calls":
+                      [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+                   {"role": "tool", "tool_call_id": "c1", "content": "4"}]})");
+  EXPECT_EQ(request.model, "ember");
+  EXPECT_EQ(request.temperature, 0.5f);
+  EXPECT_EQ(request.seed, -3);
+  EXPECT_EQ(request.n, 2);
+  EXPECT_EQ(request.stop.texts, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(request.max_completion_tokens, 9);
+  EXPECT_EQ(request.max_tokens, std::nullopt);
+  EXPECT_EQ(request.logit_bias.entries, (std::vector<std::pair<int32_t, float>>{{5, -100.f}, {7, 2.f}}));
+  EXPECT_TRUE(request.stream_options->include_usage);
+  EXPECT_EQ(request.user, std::nullopt);
+  EXPECT_TRUE(request.mirostat->on);
+  EXPECT_EQ(request.priority, "high");
+  EXPECT_EQ(request.messages[0].content->text, "ab");
+  EXPECT_FALSE(request.messages[1].content);
+  EXPECT_EQ(request.messages[1].tool_calls[0].function.name, "f");
+  EXPECT_EQ(request.messages[2].tool_call_id, "c1");
+  EXPECT_TRUE(request.tool_list.is_null());
+}
+
+std::string completion_with(const std::string& fields) { return R"({"prompt": "Hi", )" + fields + "}"; }
+
+TEST(ApiRequests, CompletionsTakePromptsOfFourKinds) {
+  const auto prompts = [](const std::string& prompt) {
+    return CompletionRequest::parse(Json::parse(R"({"prompt": )" + prompt + "}", "the body")).prompt.prompts;
+  };
+  using Tokens = std::vector<int32_t>;
+  EXPECT_EQ(std::get<std::string>(prompts(R"("a")").at(0)), "a");
+  EXPECT_EQ(std::get<std::string>(prompts(R"(["a", "b"])").at(1)), "b");
+  EXPECT_EQ(std::get<Tokens>(prompts("[1, 2]").at(0)), (Tokens{1, 2}));
+  EXPECT_EQ(std::get<Tokens>(prompts("[[1, 2], [3]]").at(1)), (Tokens{3}));
+}
+
+TEST(ApiRequests, CompletionsRefuseWhatTheyCannotDo) {
+  const Mistake mistakes[] = {
+      {R"("suffix": "x")", "suffix", "suffix is not supported: Wick continues texts and does not fill gaps"},
+      {R"("best_of": 3)", "best_of", "best_of is 3, but Wick sends every answer: use n"},
+      {R"("max_tokens": 0)", "max_tokens", "max_tokens is 0 and echo is not true, so there would be no answer"},
+      {R"("logprobs": 21)", "logprobs", "logprobs is 21, allowed is 0 to 20"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const Refusal refusal = refusal_of<CompletionRequest>(completion_with(mistake.fields));
+    EXPECT_EQ(refusal.param, mistake.param);
+    EXPECT_EQ(refusal.message, mistake.message);
+  }
+  EXPECT_EQ(refusal_of<CompletionRequest>(R"({"prompt": []})").message, "prompt is empty");
+  EXPECT_EQ(refusal_of<CompletionRequest>(R"({"prompt": [[1], "x", [-1]]})").message,
+            "prompt[2][0] is -1, allowed is 0 to 2147483647");
+  EXPECT_EQ(refusal_of<CompletionRequest>(R"({"prompt": [1, "x"]})").message,
+            "prompt[1] is text, expected a whole number");
+  EXPECT_EQ(refusal_of<CompletionRequest>(completion_with(R"("suffix": "", "best_of": 2, "n": 2)")).message,
+            "no error");
+}
+
+TEST(ApiRequests, ResponsesBecomeChats) {
+  const ChatRequest request = ResponsesRequest::parse(Json::parse(R"({
+      "instructions": "Be brief.", "max_output_tokens": 5, "tool_choice": {"type": "function", "name": "f"},
+      "tools": [{"type": "function", "name": "f", "description": "does it", "parameters": {"type": "object"},
+                 "strict": true}],
+      "text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}},
+      "input": [{"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+                {"type": "reasoning", "summary": []},
+                {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "c", "output": "4"}]})",
+                                                                  "the body"))
+                                  .as_chat();
+  ASSERT_EQ(request.messages.size(), 4u);
+  EXPECT_EQ(request.messages[0].role, "system");
+  EXPECT_EQ(request.messages[0].content->text, "Be brief.");
+  EXPECT_EQ(request.messages[1].content->text, "Hi");
+  EXPECT_EQ(request.messages[2].role, "assistant");
+  EXPECT_EQ(request.messages[2].tool_calls.at(0).function.name, "f");
+  EXPECT_EQ(request.messages[3].role, "tool");
+  EXPECT_EQ(request.messages[3].content->text, "4");
+  EXPECT_EQ(request.max_completion_tokens, 5);
+  EXPECT_EQ(request.tool_choice->name, "f");
+  EXPECT_EQ(request.tools.at(0).function.description, "does it");
+  EXPECT_EQ(request.tool_list.as_array().at(0).at("function").at("name").as_text(), "f");
+  ASSERT_TRUE(request.response_format.wanted_schema());
+  EXPECT_EQ(request.response_format.wanted_schema()->at("type").as_text(), "object");
+}
+
+TEST(ApiRequests, ResponsesRefuseWhatNeedsMemory) {
+  const Mistake mistakes[] = {
+      {R"("previous_response_id": "x")", "previous_response_id",
+       "previous_response_id is not supported: Wick keeps no responses; send the conversation as input"},
+      {R"("background": true)", "background", "background is not supported: Wick keeps no responses"},
+      {R"("tools": [{"type": "web_search"}])", "tools[0].type", "tools[0].type is 'web_search', allowed is 'function'"},
+      {R"("text": {"format": {"type": "json_schema"}})", "text.format.schema", "text.format.schema is missing"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const Refusal refusal = refusal_of<ResponsesRequest>(cat(R"({"input": "Hi", )", mistake.fields, "}"));
+    EXPECT_EQ(refusal.param, mistake.param);
+    EXPECT_EQ(refusal.message, mistake.message);
+  }
+  EXPECT_EQ(refusal_of<ResponsesRequest>(R"({"input": [{"type": "item_reference", "id": "x"}]})").message,
+            "input[0].type is 'item_reference', allowed are 'message', 'function_call', 'function_call_output', "
+            "'reasoning'");
+  EXPECT_EQ(refusal_of<ResponsesRequest>(R"({"input": []})").message, "input is empty");
+}
+
+TEST(ApiRequests, TokenizeWantsOneOfTwo) {
+  EXPECT_EQ(refusal_of<TokenizeRequest>("{}").message, "content is missing, and messages too");
+  EXPECT_EQ(refusal_of<TokenizeRequest>(R"({"content": "a", "messages": []})").message,
+            "content and messages are both there, expected one of them");
+}
+
+// Every reference of the document leads somewhere, and what requests are checked for stands in it.
+void check_references(const OrderedJson& part, const OrderedJson& schemas) {
+  if (part.is_object() && part.contains("$ref")) {
+    const auto name = part["$ref"].get<std::string>();
+    ASSERT_TRUE(name.starts_with("#/components/schemas/")) << name;
+    EXPECT_TRUE(schemas.contains(name.substr(21))) << name;
+  }
+  if (!part.is_structured()) return;
+  for (const auto& item : part) check_references(item, schemas);
+}
+
+TEST(ApiRequests, TheOpenApiDocumentComesFromTheSameDescriptions) {
+  const OrderedJson document = openapi_document();
+  EXPECT_EQ(document["openapi"], "3.1.0");
+  const OrderedJson& schemas = document["components"]["schemas"];
+  check_references(document, schemas);
+  const OrderedJson& chat = schemas["ChatCompletionRequest"];
+  EXPECT_EQ(chat["properties"]["temperature"]["maximum"], 2.0);
+  EXPECT_EQ(chat["properties"]["n"]["default"], 1);
+  EXPECT_EQ(chat["properties"]["priority"]["enum"], OrderedJson({"low", "normal", "high", "critical"}));
+  EXPECT_EQ(chat["required"], OrderedJson({"messages"}));
+  EXPECT_FALSE(chat["properties"].contains("audio"));
+  EXPECT_EQ(schemas["ChatChoice"]["required"], OrderedJson({"index", "message", "logprobs", "finish_reason"}));
+  EXPECT_EQ(document["paths"].size(), 12u);
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,129 @@
+#include "server/model_host.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "support/engine_requests.h"
+#include "support/errors.h"
+#include "support/model_fixtures.h"
+#include "support/temp_folder.h"
+#include "support/tiny_text_models.h"
+
+namespace wick {
+namespace {
+
+struct Answered {
+  ModelHost::EngineRef engine;
+  std::string error;
+};
+
+// Asks for a model and waits for the word.
+Answered use(ModelHost& host, const std::string& name) {
+  std::promise<Answered> promise;
+  host.use(name, [&](ModelHost::EngineRef engine, const Error* error) {
+    promise.set_value({std::move(engine), error ? error->what() : ""});
+  });
+  return promise.get_future().get();
+}
+
+ModelState state_of(const ModelHost& host, size_t index) { return host.list()[index].state; }
+
+class ModelHostTest : public testing::Test {
+ protected:
+  ModelHostTest() {
+    for (const char* name : {"one", "two", "three"}) write_tiny_text_model("qwen3", folder_.path() / name);
+  }
+  ModelEntry entry(const std::string& name, int64_t kv_bytes) const {
+    ModelEntry entry{name, folder_.path() / name, {}, {}};
+    entry.engine.context = 128;
+    entry.engine.kv_bytes = kv_bytes;
+    return entry;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(ModelHostTest, LoadsWhenAskedAndAnswers) {
+  ModelHost host({entry("one", 1 << 20), entry("two", 1 << 20)});
+  EXPECT_EQ(host.default_model(), "one");
+  EXPECT_EQ(state_of(host, 0), ModelState::kUnloaded);
+  const Answered one = use(host, "one");
+  ASSERT_TRUE(one.engine) << one.error;
+  EXPECT_EQ(state_of(host, 0), ModelState::kReady);
+  EXPECT_EQ(state_of(host, 1), ModelState::kUnloaded);
+  EXPECT_EQ(host.list()[0].context, 128);
+  EXPECT_GT(host.list()[0].bytes, 1 << 19);
+  EXPECT_EQ(use(host, "one").engine, one.engine);
+  EXPECT_EQ(host.loaded("two"), nullptr);
+
+  EngineRequest request;
+  request.prompt = some_tokens(20, 1);
+  request.params.sampling.temperature = 0;
+  request.params.max_new_tokens = 12;
+  std::promise<std::vector<int32_t>> tokens;
+  one.engine->submit(request, [&](const RequestEvent& event) {
+    if (event.kind == RequestEvent::Kind::kEnd) tokens.set_value(event.result->tokens);
+  });
+  EXPECT_EQ(tokens.get_future().get(), alone(tiny_text_model("qwen3"), request).tokens);
+  EXPECT_TRUE(host.drain(10));
+}
+
+TEST_F(ModelHostTest, TheOneUsedLongestAgoMakesRoom) {
+  // A cache of 400 kB and weights of about 200 kB each: two fit, three do not.
+  ModelHost host({entry("one", 400000), entry("two", 400000), entry("three", 400000)}, 1400000);
+  use(host, "one");
+  use(host, "two");
+  use(host, "one");
+  ASSERT_EQ(use(host, "three").error, "");
+  EXPECT_EQ(state_of(host, 0), ModelState::kReady);
+  EXPECT_EQ(state_of(host, 1), ModelState::kUnloaded);
+  EXPECT_EQ(state_of(host, 2), ModelState::kReady);
+  // One that somebody holds stays, however long ago it was used.
+  const Answered held = use(host, "one");
+  use(host, "three");
+  ASSERT_EQ(use(host, "two").error, "");
+  EXPECT_EQ(state_of(host, 0), ModelState::kReady);
+  EXPECT_EQ(state_of(host, 2), ModelState::kUnloaded);
+  const Answered held_too = use(host, "two");
+  EXPECT_NE(use(host, "three").error.find("'three' needs"), std::string::npos);
+  EXPECT_EQ(state_of(host, 2), ModelState::kFailed);
+}
+
+TEST_F(ModelHostTest, WhatCannotBeLoadedSaysWhy) {
+  ModelHost host({entry("one", 1 << 20), entry("missing", 1 << 20)});
+  EXPECT_EQ(use(host, "four").error, "there is no model 'four' here; there is 'one', 'missing'");
+  const std::string error = use(host, "missing").error;
+  EXPECT_NE(error.find("missing"), std::string::npos) << error;
+  EXPECT_EQ(host.list()[1].error, error);
+  write_tiny_text_model("qwen3", folder_.path() / "missing");
+  EXPECT_EQ(use(host, "missing").error, "");  // tried again
+  EXPECT_EQ(host.list()[1].error, "");
+}
+
+TEST_F(ModelHostTest, NamesAreUniqueAndThereIsAtLeastOne) {
+  EXPECT_ERROR(ModelHost({}), kInvalidArgument, "a server needs a model");
+  const auto twice = [&] { ModelHost({entry("one", 1), entry("one", 1)}); };
+  EXPECT_ERROR(twice(), kInvalidArgument, "two models are called 'one'");
+}
+
+TEST_F(ModelHostTest, EndingCancelsWhatRuns) {
+  std::promise<StopReason> reason;
+  {
+    ModelHost host({entry("one", 1 << 20)});
+    const Answered one = use(host, "one");
+    EngineRequest request;
+    request.prompt = some_tokens(20, 1);
+    request.params.ignore_end = true;
+    request.params.max_new_tokens = 100;
+    // The listener holds the engine that holds the listener.
+    one.engine->submit(request, [&reason, engine = one.engine](const RequestEvent& event) {
+      if (event.kind == RequestEvent::Kind::kEnd) reason.set_value(event.result->reason);
+    });
+  }
+  const StopReason how = reason.get_future().get();
+  EXPECT_TRUE(how == StopReason::kCancelled || how == StopReason::kLength);
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "server/api/api.h"
+#include "server/api/json_copy.h"
+#include "server/http/http_server.h"
+#include "support/http_client.h"
+#include "support/recorded_exchange.h"
+
+namespace wick {
+
+// The whole server on a port of its own, with Ember.
+class ApiServer {
+ public:
+  explicit ApiServer(EngineOptions engine = {}, HttpServerOptions options = {}) {
+    engine.context = engine.context ? engine.context : 4096;
+    engine.kv_bytes = engine.kv_bytes ? engine.kv_bytes : int64_t{64} << 20;
+    ModelEntry entry;
+    entry.name = "ember";
+    entry.engine = engine;
+    host_ = std::make_shared<ModelHost>(std::vector<ModelEntry>{entry}, int64_t{1} << 30);
+    api_ = std::make_unique<Api>(host_, metrics_);
+    Router router;
+    api_->add_routes(router);
+    options.metrics = metrics_;
+    server_ = std::make_unique<HttpServer>(std::move(router), std::move(options));
+  }
+  ~ApiServer() { api_->stop(); }
+
+  HttpClient client() const { return HttpClient(server_->port()); }
+  HttpAnswer get(std::string_view target) const { return client().get(target); }
+  HttpAnswer post(std::string_view target, std::string_view body, const HttpClient::Fields& fields = {}) const {
+    return client().request("POST", target, body, fields);
+  }
+  // Fails the test unless the status is 200.
+  OrderedJson answer(std::string_view target, std::string_view body) const {
+    const HttpAnswer answer = post(target, body);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return OrderedJson::parse(answer.body);
+  }
+  std::vector<ServerEvent> stream(std::string_view target, std::string_view body) const {
+    const HttpAnswer answer = post(target, body);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(answer.field("content-type"), "text/event-stream");
+    return events_of(answer.body);
+  }
+  // Begins a stream, and leaves it to the caller.
+  HttpClient begin_stream(std::string_view target, std::string_view body) const {
+    HttpClient open = client();
+    open.send(cat("POST ", target, " HTTP/1.1\r\nHost: x\r\nContent-Length: ", body.size(), "\r\n\r\n", body));
+    return open;
+  }
+
+  ModelHost& host() { return *host_; }
+  Api& api() { return *api_; }
+  HttpServer& http() { return *server_; }
+
+ private:
+  std::shared_ptr<Metrics> metrics_ = std::make_shared<Metrics>();
+  std::shared_ptr<ModelHost> host_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<HttpServer> server_;  // last: it uses the others
+};
+
+// Looks again and again, for ten seconds at most.
+template <typename Condition>
+bool comes_true(const Condition& condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+}  // namespace wick

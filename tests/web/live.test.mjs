@@ -1,0 +1,63 @@
+// What must hold for any server: the one named by WICK_WEB_URL, or else the mock.
+import assert from 'node:assert/strict';
+import {suite} from './support.mjs';
+
+const url = process.env.WICK_WEB_URL?.replace(/\/$/, '');
+const onPage = suite();
+
+onPage('a message is answered, with probabilities', {url}, async (page) => {
+  await page.waitFor(() => document.querySelector('.model-picker .dot.ready'));
+  await page.say('Who are you?');
+  await page.answered();
+  assert.equal(await page.run(() => document.querySelector('.answer .error').hidden), true);
+  const text = await page.run(() => document.querySelector('.answer > .body').innerText);
+  assert.ok(text.trim().length > 0);
+  assert.match(await page.text('.answer .facts'), /\d+ tokens?.*first token/);
+  await page.screenshot('live-answer');
+  await page.click('.tool[aria-pressed]');
+  assert.ok((await page.count('.answer .token')) > 0);
+  await page.pointAt('.answer > .body .token');
+  await page.waitFor(() => document.querySelectorAll('.token-popover:not([hidden]) li').length >= 2);
+});
+
+onPage('the engine is seen at work', {url, hash: '#engine'}, async (page) => {
+  await page.waitFor(() => /^\d/.test(document.querySelector('[data-fact="running"]').textContent));
+  await page.waitFor(() =>
+    /\d used, [\d,]+ cached, [\d,]+ free/.test(document.querySelector('.block-grid').getAttribute('aria-label')),
+  );
+  assert.equal(await page.run(() => document.querySelector('.engine .notice').hidden), true);
+  await page.screenshot('live-engine');
+});
+
+onPage('files come with the policy, their types and nothing foreign', {url}, async (page) => {
+  const files = await page.run(async () =>
+    Promise.all(
+      performance
+        .getEntriesByType('resource')
+        .map(({name}) => name)
+        .concat(location.href)
+        .filter((name) => !name.includes('/v1/'))
+        .map(async (name) => {
+          const {headers, status} = await fetch(name);
+          return {
+            name: new URL(name).pathname,
+            status,
+            type: headers.get('content-type'),
+            policy: headers.get('content-security-policy'),
+          };
+        }),
+    ),
+  );
+  assert.ok(files.length > 20);
+  const types = {
+    html: 'text/html; charset=utf-8',
+    css: 'text/css; charset=utf-8',
+    js: 'text/javascript; charset=utf-8',
+    svg: 'image/svg+xml',
+  };
+  for (const {name, status, type, policy} of files) {
+    assert.equal(status, 200, name);
+    assert.equal(type, types[name === '/' ? 'html' : name.split('.').pop()], name);
+    assert.match(policy, /default-src 'self'/, name);
+  }
+});

@@ -1,0 +1,165 @@
+// Stands in for `wick serve`: the files of web/ under the server's own policy, and the API with scripted answers.
+import {createServer} from 'node:http';
+import {readFileSync} from 'node:fs';
+import {extname, join, normalize} from 'node:path';
+import {fileURLToPath} from 'node:url';
+import {answerFor} from './mock_answers.mjs';
+import {MockEngine} from './mock_engine.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const types = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+// The constant of the server, so that the page is tested under the policy it will have.
+function readPolicy() {
+  const header = readFileSync(join(root, 'src/server/web_page.h'), 'utf8');
+  const [, literals] = /kContentSecurityPolicy\s*=\s*([^;]*(?:"[^"]*"\s*)+);/.exec(header);
+  return [...literals.matchAll(/"([^"]*)"/g)].map(([, text]) => text).join('');
+}
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+export class MockServer {
+  // key: what requests must carry; empty: nothing. pace: milliseconds per token.
+  static async start({key = '', pace = 4, port = 0} = {}) {
+    const mock = new MockServer();
+    Object.assign(mock, {
+      key,
+      pace,
+      policy: readPolicy(),
+      engine: new MockEngine(),
+      requests: [],
+      open: 0,
+      watching: 0,
+    });
+    mock.models = [
+      {
+        id: 'ember',
+        object: 'model',
+        created: 1763200000,
+        owned_by: 'wick',
+        status: 'ready',
+        progress: 1,
+        context: 2048,
+      },
+    ];
+    mock.server = createServer((request, response) => mock.route(request, response).catch(() => response.destroy()));
+    await new Promise((resolve) => mock.server.listen(port, '127.0.0.1', resolve));
+    mock.url = `http://127.0.0.1:${mock.server.address().port}`;
+    return mock;
+  }
+
+  close() {
+    this.server.closeAllConnections();
+    return new Promise((resolve) => this.server.close(resolve));
+  }
+
+  async route(request, response) {
+    const {pathname} = new URL(request.url, this.url);
+    if (!pathname.startsWith('/v1/')) return this.sendFile(pathname, response);
+    if (this.key && request.headers.authorization !== `Bearer ${this.key}`) {
+      const message = request.headers.authorization
+        ? 'The API key is not known'
+        : 'This server needs an API key in the Authorization header';
+      return this.sendError(response, 401, message);
+    }
+    if (pathname === '/v1/models') return this.sendJson(response, 200, {object: 'list', data: this.models});
+    if (pathname === '/v1/engine') return this.sendEngine(response);
+    if (pathname === '/v1/chat/completions' && request.method === 'POST') return this.chat(request, response);
+    return this.sendError(response, 404, `There is no ${pathname}`);
+  }
+
+  sendFile(pathname, response) {
+    const path = normalize(pathname === '/' ? '/index.html' : pathname);
+    let body;
+    try {
+      body = readFileSync(join(root, 'web', path));
+    } catch {
+      response.writeHead(404).end();
+      return;
+    }
+    response.writeHead(200, {'Content-Type': types[extname(path)], 'Content-Security-Policy': this.policy}).end(body);
+  }
+
+  sendJson(response, status, value) {
+    response.writeHead(status, {'Content-Type': 'application/json'}).end(JSON.stringify(value));
+  }
+
+  sendError(response, status, message) {
+    this.sendJson(response, status, {error: {message, type: 'invalid_request_error', param: null, code: null}});
+  }
+
+  async chat(request, response) {
+    let text = '';
+    for await (const part of request) text += part;
+    const body = JSON.parse(text);
+    this.requests.push(body);
+    const question = body.messages[body.messages.length - 1].content;
+    const answer = answerFor(question, this.requests.length);
+    if (answer.status) {
+      if (typeof answer.body === 'string')
+        response.writeHead(answer.status, {'Content-Type': 'text/html'}).end(answer.body);
+      else this.sendError(response, answer.status, answer.body.message);
+      return;
+    }
+    ++this.open;
+    response.on('close', () => --this.open);
+    await this.stream(response, body, answer);
+  }
+
+  async stream(response, {model, messages, stream_options: options}, {parts, usage, error, finish = 'stop'}) {
+    response.writeHead(200, {'Content-Type': 'text/event-stream'});
+    const send = (value) => response.write(`data: ${JSON.stringify(value)}\n\n`);
+    const head = {id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1763200000, model};
+    const chunk = (delta, rest = {}) =>
+      send({...head, choices: [{index: 0, delta, finish_reason: null, logprobs: null, ...rest}]});
+    chunk({role: 'assistant', content: ''});
+    let tokens = 0;
+    for (const {delta, logprobs} of parts) {
+      if (response.destroyed) return;
+      chunk(delta, {logprobs: logprobs ? {content: logprobs} : null});
+      if (++tokens % 2 === 0 && this.pace) await pause(2 * this.pace);
+    }
+    if (error) {
+      send({error: {message: error}});
+      response.end();
+      return;
+    }
+    chunk({}, {finish_reason: finish});
+    const prompt = messages.reduce((sum, {content}) => sum + Math.ceil((content ?? '').length / 3), 8);
+    if (options?.include_usage) {
+      send({
+        ...head,
+        choices: [],
+        usage: {
+          prompt_tokens: prompt,
+          completion_tokens: tokens,
+          total_tokens: prompt + tokens,
+          prompt_tokens_details: {cached_tokens: messages.length > 2 ? 16 * Math.floor(prompt / 20) : 0},
+          ...usage,
+        },
+      });
+    }
+    response.end('data: [DONE]\n\n');
+  }
+
+  async sendEngine(response) {
+    response.writeHead(200, {'Content-Type': 'text/event-stream'});
+    ++this.watching;
+    response.on('close', () => --this.watching);
+    while (!response.destroyed) {
+      response.write(`data: ${JSON.stringify(this.engine.next())}\n\n`);
+      await pause(this.engine.interval);
+    }
+  }
+}
+
+// node tests/web/mock_server.mjs [port]: to look at the page by hand.
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const mock = await MockServer.start({port: Number(process.argv[2] ?? 8080), pace: 20});
+  console.log(`the page with a mock behind it: ${mock.url}`);
+}
