@@ -1,6 +1,6 @@
 // Kernels for the formats with codebooks and the ternary ones.
-// These are large and rarely met: machines without AVX2 decode the weights instead, AVX-512 without its 8-bit dot product
-// takes AVX2.
+// These are large and rarely met: machines without AVX2 decode the weights instead, AVX-512 without its 8-bit dot
+// product takes AVX2.
 #define HWY_WANT_AVX3_DL 1
 #if defined(__x86_64__) || defined(__i386__)
 #undef HWY_DISABLED_TARGETS
