@@ -38,8 +38,10 @@ test:  ## install what is missing, build, run every test in random order
 	$(call ctest,release)
 
 test-web:  ## test the web page in headless Chromium; pictures go to build/web-screenshots
-	$(install_deps) browser
-	@tests/web/run
+	$(install_deps) core test browser
+	$(call configure,release)
+	$(call build,release,--target wick)
+	@ctest --test-dir build/release -L browser --output-on-failure --no-tests=error
 
 test-real:  ## fetch public models (600 MB, kept in ~/.cache/wick) and run the tests that use them
 	$(install_deps) core test $(if $(shell command -v npm),,models)

@@ -20,6 +20,7 @@
 #include "server/http/http_server.h"
 #include "server/journal.h"
 #include "server/model_host.h"
+#include "server/web_routes.h"
 
 namespace wick {
 namespace fs = std::filesystem;
@@ -172,6 +173,7 @@ int serve(const ServeArguments& arguments) {
   Api api(host, metrics, journal, warn);
   Router router;
   api.add_routes(router);
+  add_web_routes(router);
   const InterruptWatch watch;  // before there is anything to interrupt
   HttpServer server(std::move(router), server_options(arguments, metrics));
 

@@ -42,7 +42,7 @@ void TokenBudget::next_token_after(double seconds) {
 
 void TokenBudget::steer() {
   pass_seconds_ *= first_ratio_ > next_ratio_ ? kStep : 1 / kStep;
-  pass_seconds_ = std::clamp(pass_seconds_, next_target_ / 2, std::max(first_target_, next_target_));
+  pass_seconds_ = std::clamp(pass_seconds_, next_target_ / 2, std::max(first_target_ / 2, next_target_));
 }
 
 double TokenBudget::seconds_for(int64_t tokens) const {

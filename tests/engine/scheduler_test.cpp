@@ -157,7 +157,7 @@ TEST(TokenBudgetTest, TheTargetMissedByMoreGetsItsWay) {
     budget.first_token_after(2.5);
     budget.next_token_after(0.05);
   }
-  EXPECT_NEAR(budget.pass_seconds(), 0.25, 1e-6);
+  EXPECT_NEAR(budget.pass_seconds(), 0.125, 1e-6);
   for (int i = 0; i < 200; ++i) {
     budget.first_token_after(0.1);
     budget.next_token_after(0.08);
