@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/api_server.h"
+#include "support/needs_ember.h"
 #include "support/temp_folder.h"
 
 namespace wick {
@@ -22,7 +23,10 @@ std::string text_of(const OrderedJson& response) {
 
 class Background : public testing::Test {
  protected:
-  Background() { start(); }
+  void SetUp() override {
+    WICK_NEEDS_EMBER();
+    start();
+  }
   void start(HttpServerOptions http = {}) {
     server_.reset();
     JournalOptions options;
@@ -222,6 +226,7 @@ TEST_F(Background, WaitsForAModelThatIsNotOffered) {
 }
 
 TEST(BackgroundWithoutJournal, IsRefusedWithTheOption) {
+  WICK_NEEDS_EMBER();
   const ApiServer server;
   const HttpAnswer answer = server.post(kResponses, kSum);
   EXPECT_EQ(answer.status, 400);

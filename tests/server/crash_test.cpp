@@ -14,6 +14,7 @@
 
 #include "support/api_server.h"
 #include "support/errors.h"
+#include "support/needs_ember.h"
 #include "support/temp_folder.h"
 
 namespace wick {
@@ -109,6 +110,7 @@ std::string with(const std::string& body, std::string_view name, const OrderedJs
 }
 
 TEST(Crash, WhatWasAcceptedIsAnsweredOnce) {
+  WICK_NEEDS_EMBER();
   const TempFolder folder;
   const std::vector<std::string> options = {"--journal", (folder.path() / "journal").string()};
   const std::vector<Wanted> wanted = wanted_responses();
@@ -181,6 +183,7 @@ TEST(Crash, WhatWasAcceptedIsAnsweredOnce) {
 
 // Of n requests, those that were over before the kill are not computed after it, and the others are, once.
 TEST(Crash, OnlyWhatIsNotOverIsComputedAgain) {
+  WICK_NEEDS_EMBER();
   const TempFolder folder;
   const std::vector<std::string> options = {"--journal", (folder.path() / "journal").string()};
   const std::string quick = R"({"input": "What is 348 plus 275?", "background": true, "temperature": 0})";
@@ -210,6 +213,7 @@ TEST(Crash, OnlyWhatIsNotOverIsComputedAgain) {
 }
 
 TEST(Crash, TwoServersDoNotShareAJournal) {
+  WICK_NEEDS_EMBER();
   const TempFolder folder;
   const std::vector<std::string> options = {"--journal", (folder.path() / "journal").string()};
   ServeProcess first(folder.path(), options);
