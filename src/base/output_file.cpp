@@ -22,15 +22,14 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-// The rename itself is on the disk only when its folder is. Some file systems refuse; that is no reason to fail.
-void flush_folder(const std::filesystem::path& path) {
+}  // namespace
+
+void flush_folder_of(const std::filesystem::path& path) {
   const int fd = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
   fsync(fd);
   ::close(fd);
 }
-
-}  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code ignored;
@@ -103,7 +102,7 @@ void OutputFile::finish() {
   if (rename(temporary_.c_str(), path_.c_str()) != 0) throw failed(path_, "rename", errno);
   const int fd = std::exchange(fd_, -1);  // from here on there is nothing to remove
   if (::close(fd) != 0 && errno != EINTR) throw failed(path_, "write", errno);
-  flush_folder(path_);
+  flush_folder_of(path_);
 }
 
 }  // namespace wick

@@ -35,4 +35,7 @@ class OutputFile {
   int fd_ = -1;
 };
 
+// A new name is on the disk only when its folder is. Some file systems refuse; that is no reason to fail.
+void flush_folder_of(const std::filesystem::path& path);
+
 }  // namespace wick

@@ -18,6 +18,7 @@
 #include "cli/terminal.h"
 #include "server/api/api.h"
 #include "server/http/http_server.h"
+#include "server/journal.h"
 #include "server/model_host.h"
 #include "server/web_routes.h"
 
@@ -36,6 +37,9 @@ struct ServeArguments {
   std::string kv = "f16", policy = "priority", speculate, draft, preload = "first";
   int64_t context = 0, max_running = 64, max_waiting = 256, first_token_ms = 250, next_token_ms = 40;
   uint64_t kv_memory = 0, memory = 0;
+  std::string journal;
+  int64_t journal_entries = 10'000, journal_hours = 24;
+  uint64_t journal_size = uint64_t{256} << 20;
   int threads = 0;
   bool no_prefix_cache = false, log_contents = false;
 };
@@ -116,7 +120,26 @@ HttpServerOptions server_options(const ServeArguments& arguments, const std::sha
   return options;
 }
 
+// Null without --journal.
+std::shared_ptr<Journal> open_journal(const ServeArguments& arguments) {
+  if (arguments.journal.empty()) return nullptr;
+  JournalOptions options;
+  options.folder = arguments.journal;
+  options.most_entries = arguments.journal_entries;
+  options.most_bytes = static_cast<int64_t>(arguments.journal_size);
+  options.keep_seconds = arguments.journal_hours * 3600;
+  return std::make_shared<Journal>(options);
+}
+
 void say(const std::string& line) { std::cout << line + "\n" << std::flush; }
+void warn(const std::string& sentence) { std::cerr << cat("wick: ", sentence, "\n"); }
+
+void tell_journal(const Journal& journal) {
+  for (const std::string& finding : journal.findings()) warn(finding);
+  const Journal::Size size = journal.size();
+  if (size.entries == 0) return;
+  say(cat("The journal holds ", size.entries, " responses, ", size.pending, " of them to be computed"));
+}
 
 void tell_ready(const std::string& name, const Engine& engine, double seconds) {
   say(fmt::format("{} is ready after {:.2f} s: context {} tokens, {} for keys and values", name, seconds,
@@ -145,7 +168,9 @@ int serve(const ServeArguments& arguments) {
   for (const ModelEntry& entry : entries) names.push_back(entry.name);
   const auto metrics = std::make_shared<Metrics>();
   const auto host = std::make_shared<ModelHost>(entries, static_cast<int64_t>(arguments.memory));
-  Api api(host, metrics);
+  const std::shared_ptr<Journal> journal = open_journal(arguments);
+  if (journal) tell_journal(*journal);
+  Api api(host, metrics, journal, warn);
   Router router;
   api.add_routes(router);
   add_web_routes(router);
@@ -232,6 +257,26 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("MODEL")
       ->group(kEngine)
       ->excludes(speculate);
+
+  constexpr char kJournal[] = "Responses in the background";
+  CLI::Option* journal = command->add_option(
+      "--journal", a.journal, "Keep them in this folder, where they survive the server; without it there are none");
+  journal->type_name("DIR")->group(kJournal);
+  command->add_option("--journal-hours", a.journal_hours, "How long one is kept when it is done (default: 24)")
+      ->check(count_from(1, 100'000))
+      ->type_name("HOURS")
+      ->needs(journal)
+      ->group(kJournal);
+  command->add_option("--journal-entries", a.journal_entries, "How many there may be, done or not (default: 10000)")
+      ->check(count_from(1, 10'000'000))
+      ->type_name("COUNT")
+      ->needs(journal)
+      ->group(kJournal);
+  command->add_option("--journal-size", a.journal_size, "What they may take, in memory, too (default: 256MiB)")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("BYTES")
+      ->needs(journal)
+      ->group(kJournal);
   command->footer(
       "Answers depend on the request alone, not on what else is being answered. docs/server.md tells more.\n\n"
       "Examples:\n"

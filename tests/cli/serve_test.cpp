@@ -53,6 +53,7 @@ TEST(Serve, OptionsThatBelongTogether) {
   EXPECT_EQ(serve({"--log-contents"}).exit_code, 2);
   EXPECT_EQ(serve({"--speculate", "lookup", "--draft", "ember"}).exit_code, 2);
   EXPECT_EQ(serve({"--port", "70000"}).exit_code, 2);
+  EXPECT_EQ(serve({"--journal-hours", "3"}).exit_code, 2);
 }
 
 TEST(Serve, SaysWhereItIsAndEndsWhenAsked) {

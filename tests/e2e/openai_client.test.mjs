@@ -170,6 +170,25 @@ test('responses as a stream', async () => {
   assert.equal(collected.output[0].content[0].text, sumAnswer);
 });
 
+test('responses in the background', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wick-journal-'));
+  const keeper = connect(await serve('--journal', folder));
+  const headers = {'Idempotency-Key': 'one'};
+  const request = {model, input: sum[0].content, temperature: 0, background: true};
+  const first = await keeper.responses.create(request, {headers});
+  assert.equal(first.status, 'queued');
+  let now = first;
+  while (now.status === 'queued' || now.status === 'in_progress') now = await keeper.responses.retrieve(first.id);
+  assert.equal(now.status, 'completed');
+  assert.equal(now.output[0].content[0].text, sumAnswer);
+  assert.equal((await keeper.responses.create(request, {headers})).id, first.id);
+  assert.equal((await keeper.responses.cancel(first.id)).status, 'completed');
+  await keeper.responses.delete(first.id);
+  await assert.rejects(keeper.responses.retrieve(first.id), OpenAI.NotFoundError);
+  await assert.rejects(client.responses.create(request), /--journal/);
+  rmSync(folder, {recursive: true});
+});
+
 test('models', async () => {
   const ids = [];
   for await (const entry of client.models.list()) ids.push(entry.id);

@@ -216,8 +216,9 @@ TEST(ApiRequests, ResponsesBecomeChats) {
 TEST(ApiRequests, ResponsesRefuseWhatNeedsMemory) {
   const Mistake mistakes[] = {
       {R"("previous_response_id": "x")", "previous_response_id",
-       "previous_response_id is not supported: Wick keeps no responses; send the conversation as input"},
-      {R"("background": true)", "background", "background is not supported: Wick keeps no responses"},
+       "previous_response_id is not supported: Wick does not continue responses; send the conversation as input"},
+      {R"("background": true, "stream": true)", "stream",
+       "stream is true, which a response in the background cannot be"},
       {R"("tools": [{"type": "web_search"}])", "tools[0].type", "tools[0].type is 'web_search', allowed is 'function'"},
       {R"("text": {"format": {"type": "json_schema"}})", "text.format.schema", "text.format.schema is missing"},
   };
@@ -261,7 +262,7 @@ TEST(ApiRequests, TheOpenApiDocumentComesFromTheSameDescriptions) {
   EXPECT_EQ(chat["required"], OrderedJson({"messages"}));
   EXPECT_FALSE(chat["properties"].contains("audio"));
   EXPECT_EQ(schemas["ChatChoice"]["required"], OrderedJson({"index", "message", "logprobs", "finish_reason"}));
-  EXPECT_EQ(document["paths"].size(), 12u);
+  EXPECT_EQ(document["paths"].size(), 14u);
 }
 
 }  // namespace

@@ -16,14 +16,15 @@ namespace wick {
 // The whole server on a port of its own, with Ember.
 class ApiServer {
  public:
-  explicit ApiServer(EngineOptions engine = {}, HttpServerOptions options = {}) {
+  explicit ApiServer(EngineOptions engine = {}, HttpServerOptions options = {},
+                     std::shared_ptr<Journal> journal = nullptr) {
     engine.context = engine.context ? engine.context : 4096;
     engine.kv_bytes = engine.kv_bytes ? engine.kv_bytes : int64_t{64} << 20;
     ModelEntry entry;
     entry.name = "ember";
     entry.engine = engine;
     host_ = std::make_shared<ModelHost>(std::vector<ModelEntry>{entry}, int64_t{1} << 30);
-    api_ = std::make_unique<Api>(host_, metrics_);
+    api_ = std::make_unique<Api>(host_, metrics_, std::move(journal));
     Router router;
     api_->add_routes(router);
     options.metrics = metrics_;

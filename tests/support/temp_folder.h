@@ -9,8 +9,8 @@ namespace wick {
 // A new empty folder that is removed with everything in it.
 class TempFolder {
  public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "wick-test-XXXXXX").string();
+  explicit TempFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = (parent / "wick-test-XXXXXX").string();
     path_ = mkdtemp(pattern.data());
   }
   ~TempFolder() { std::filesystem::remove_all(path_); }

@@ -38,12 +38,27 @@ HttpResponse api_error_response(const std::exception_ptr& error) {
   }
 }
 
-Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics)
-    : host_(std::move(host)), metrics_(std::move(metrics)), api_metrics_(metrics_, host_), live_(host_) {}
+Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal,
+         std::function<void(const std::string&)> say)
+    : host_(std::move(host)),
+      metrics_(std::move(metrics)),
+      api_metrics_(metrics_, host_),
+      live_(host_),
+      say_(std::move(say)) {
+  if (!journal) return;
+  BackgroundHooks hooks;
+  hooks.compute = [this](ResponsesRequest request, AnswerHead head, const Exchange& exchange) {
+    respond(std::make_shared<const ResponsesRequest>(std::move(request)), std::move(head), exchange);
+  };
+  hooks.has_model = [this](const std::string& model) { return host_->has(model); };
+  hooks.say = say_;
+  background_ = std::make_unique<BackgroundQueue>(std::move(journal), metrics_, std::move(hooks));
+}
 
 void Api::stop() {
   stopped_ = true;
   live_.stop();
+  if (background_) background_->stop();
 }
 
 void Api::add(Router& router, std::string method, std::string pattern,
@@ -65,6 +80,9 @@ void Api::add_routes(Router& router) {
   add(router, "POST", "/v1/chat/completions", &Api::chat);
   add(router, "POST", "/v1/completions", &Api::completions);
   add(router, "POST", "/v1/responses", &Api::responses);
+  add(router, "GET", "/v1/responses/{id}", &Api::stored_response);
+  add(router, "POST", "/v1/responses/{id}", &Api::cancel_response);  // behind the id stands /cancel
+  add(router, "DELETE", "/v1/responses/{id}", &Api::delete_response);
   add(router, "GET", "/v1/models", &Api::list_models);
   add(router, "GET", "/v1/models/{id}", &Api::one_model);
   add(router, "GET", "/v1/engine", &Api::engine);
@@ -76,18 +94,21 @@ void Api::add_routes(Router& router) {
   add(router, "GET", "/openapi.json", &Api::openapi, {.is_public = true});
 }
 
+std::string Api::model_name(const std::string& model) const {
+  const std::string& name = model.empty() ? host_->default_model() : model;
+  if (host_->has(name)) return name;
+  std::string known;
+  for (const ModelStatus& status : host_->list()) known += cat(known.empty() ? "" : ", ", in_quotes(status.name));
+  throw RequestError("model", cat("there is no model ", in_quotes(name), "; known are: ", known), "model_not_found",
+                     404);
+}
+
 void Api::with_engine(const std::string& model, const Exchange& exchange, WithEngine callback) {
   if (stopped_) {
     exchange->send(error_response(503, "The server is shutting down.", {}, {}, "shutting_down"));
     return;
   }
-  const std::string name = model.empty() ? host_->default_model() : model;
-  if (!host_->has(name)) {
-    std::string known;
-    for (const ModelStatus& status : host_->list()) known += cat(known.empty() ? "" : ", ", in_quotes(status.name));
-    throw RequestError("model", cat("there is no model ", in_quotes(name), "; known are: ", known), "model_not_found",
-                       404);
-  }
+  const std::string name = model_name(model);
   host_->use(name, [name, exchange, callback = std::move(callback)](EngineRef engine, const Error* error) {
     if (error) {
       exchange->send(loading_error(*error));
@@ -159,13 +180,17 @@ void Api::completions(const HttpRequest& request, const Exchange& exchange) {
 }
 
 void Api::responses(const HttpRequest& request, const Exchange& exchange) {
+  const auto wanted = std::make_shared<const ResponsesRequest>(ResponsesRequest::parse(json_body(request)));
+  if (wanted->background) return accept_background(request, exchange, *wanted);
+  respond(wanted, make_answer_head("resp_", model_name(wanted->model)), exchange);
+}
+
+void Api::respond(const std::shared_ptr<const ResponsesRequest>& wanted, AnswerHead head, const Exchange& exchange) {
   const auto asked = EngineClock::now();
-  auto wanted = std::make_shared<const ResponsesRequest>(ResponsesRequest::parse(json_body(request)));
-  with_engine(wanted->model, exchange, [this, wanted, exchange, asked](const std::string& model, EngineRef engine) {
+  with_engine(wanted->model, exchange, [=, this](const std::string& model, EngineRef engine) {
     const ChatRequest chat = wanted->as_chat();
     ChatJob job = make_chat_job(chat, *engine, grammars_);
-    auto writer = std::make_unique<ResponsesWriter>(exchange, make_answer_head("resp_", model), *wanted, job.format,
-                                                    chat.tool_list);
+    auto writer = std::make_unique<ResponsesWriter>(exchange, head, *wanted, job.format, chat.tool_list);
     std::vector<EngineRequest> prompts;
     prompts.push_back(std::move(job.request));
     run(model, std::move(engine), std::move(prompts), exchange, std::move(writer), asked);

@@ -7,8 +7,10 @@
 
 #include "server/api/answer_run.h"
 #include "server/api/api_metrics.h"
+#include "server/api/background_queue.h"
 #include "server/api/grammar_cache.h"
 #include "server/api/live_state.h"
+#include "server/api/request_error.h"
 #include "server/http/router.h"
 #include "server/metrics.h"
 #include "server/model_host.h"
@@ -19,7 +21,9 @@ namespace wick {
 // longer than the HttpServer it answers for.
 class Api {
  public:
-  Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics);
+  // With a journal, responses can be computed in the background; `say` hears what whoever runs the server should know.
+  Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal = nullptr,
+      std::function<void(const std::string&)> say = {});
 
   void add_routes(Router& router);
   // From now on, who asks for an answer is told that the server is going; streams of the live state end.
@@ -33,14 +37,27 @@ class Api {
   // A route whose errors become answers.
   void add(Router& router, std::string method, std::string pattern,
            void (Api::*handle)(const HttpRequest&, const Exchange&), RouteOptions options = {});
+  // The name of a model that there is; empty means the first one. Throws RequestError.
+  std::string model_name(const std::string& model) const;
   // Calls back once the model is there, or answers with the reason why it is not.
   void with_engine(const std::string& model, const Exchange& exchange, WithEngine callback);
   void run(const std::string& model, EngineRef engine, std::vector<EngineRequest> prompts, const Exchange& exchange,
            std::unique_ptr<AnswerWriter> writer, EngineClock::time_point asked);
 
+  void respond(const std::shared_ptr<const ResponsesRequest>& wanted, AnswerHead head, const Exchange& exchange);
+  // Throws RequestError when the server was started without a journal or it is full.
+  void accept_background(const HttpRequest& request, const Exchange& exchange, const ResponsesRequest& wanted);
+  RequestError no_response(std::string_view id) const;
+  // What run() returns. That the disk fails is told to whoever runs the server; the client is to come back.
+  template <typename Run>
+  auto with_journal(const Run& run);
+
   void chat(const HttpRequest& request, const Exchange& exchange);
   void completions(const HttpRequest& request, const Exchange& exchange);
   void responses(const HttpRequest& request, const Exchange& exchange);
+  void stored_response(const HttpRequest& request, const Exchange& exchange);
+  void cancel_response(const HttpRequest& request, const Exchange& exchange);
+  void delete_response(const HttpRequest& request, const Exchange& exchange);
   void list_models(const HttpRequest& request, const Exchange& exchange);
   void one_model(const HttpRequest& request, const Exchange& exchange);
   void tokenize(const HttpRequest& request, const Exchange& exchange);
@@ -57,6 +74,8 @@ class Api {
   GrammarCache grammars_;
   std::atomic<bool> stopped_{false};
   LiveState live_;
+  std::function<void(const std::string&)> say_;
+  std::unique_ptr<BackgroundQueue> background_;  // null: no journal. Last: its thread uses the others
 };
 
 // The body of a request. Throws RequestError when it is not JSON.

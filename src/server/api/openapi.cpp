@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "server/api/background_answers.h"
 #include "server/api/chat_response.h"
 #include "server/api/completion_request.h"
 #include "server/api/completion_response.h"
@@ -56,6 +57,11 @@ class Document {
                                          {"content", content("application/json", set_.reference<ErrorAnswer>())}};
     paths_[path][method] = std::move(operation);
   }
+  // A header field that the operation may come with.
+  void add_header(const char* method, const std::string& path, const char* name, const char* doc) {
+    paths_[path][method]["parameters"].push_back(
+        {{"name", name}, {"in", "header"}, {"description", doc}, {"schema", {{"type", "string"}}}});
+  }
   template <typename T>
   OrderedJson json() {
     return content("application/json", set_.reference<T>());
@@ -80,6 +86,14 @@ OrderedJson openapi_document() {
                set.reference<CompletionRequest>(), set.reference<Completion>());
   document.add("post", "/v1/responses", "createResponse", "Answer, in OpenAI's newer form.",
                content("application/json", object), set.reference<ResponsesRequest>(), object);
+  document.add_header("post", "/v1/responses", "Idempotency-Key",
+                      "With background: the same key and request give the same response, computed once.");
+  document.add("get", "/v1/responses/{id}", "getResponse", "A response in the background, as far as it is.",
+               content("application/json", object));
+  document.add("post", "/v1/responses/{id}/cancel", "cancelResponse", "End a response in the background.",
+               content("application/json", object));
+  document.add("delete", "/v1/responses/{id}", "deleteResponse", "Forget a response in the background.",
+               document.json<DeletedResponse>());
   document.add("get", "/v1/models", "listModels", "The models and how they stand.", document.json<ModelListAnswer>());
   document.add("get", "/v1/models/{id}", "retrieveModel", "One model.", document.json<ModelAnswer>());
   document.add("get", "/v1/engine", "watchEngine", "How a model's engine stands, a few times a second.",

@@ -133,8 +133,8 @@ const Fields<ResponsesRequest>& ResponsesRequest::fields() {
           .add("enable_thinking", &R::enable_thinking, "For templates that know it. An extension.")
           .add("chat_template_kwargs", &R::chat_template_kwargs, "Names that the chat template sees. An extension.")
           .add("metadata", &R::metadata, "Sent back as it is.")
-          .add("background", &R::background, "Only false.")
-          .refuse("previous_response_id", "Wick keeps no responses; send the conversation as input")
+          .add("background", &R::background, "Answer later: GET /v1/responses/{id} tells. Needs --journal.")
+          .refuse("previous_response_id", "Wick does not continue responses; send the conversation as input")
           .refuse("conversation", "Wick keeps no conversations; send the conversation as input")
           .refuse("prompt", "Wick keeps no prompts; send the text as input");
   return fields;
@@ -143,8 +143,8 @@ const Fields<ResponsesRequest>& ResponsesRequest::fields() {
 ResponsesRequest ResponsesRequest::parse(const Json& body) {
   ResponsesRequest request = fields().read(body);
   check_messages(request.input.messages, "input");
-  if (request.background) {
-    throw RequestError("background", "background is not supported: Wick keeps no responses", "unsupported_parameter");
+  if (request.background && request.stream) {
+    throw RequestError("stream", "stream is true, which a response in the background cannot be", "unsupported_value");
   }
   if (request.text.format.type == "json_schema" && !request.text.format.wanted_schema()) {
     throw RequestError("text.format.schema", "text.format.schema is missing", "missing_required_parameter");

@@ -42,13 +42,15 @@ OrderedJson or_null(const std::optional<T>& value) {
 }
 
 OrderedJson echo_of(const ResponsesRequest& request) {
-  return {{"instructions", or_null(request.instructions)},
+  return {{"background", request.background},
+          {"instructions", or_null(request.instructions)},
           {"max_output_tokens", or_null(request.max_output_tokens)},
           {"parallel_tool_calls", request.parallel_tool_calls},
           {"previous_response_id", nullptr},
           {"reasoning",
            {{"effort", request.reasoning ? or_null(request.reasoning->effort) : OrderedJson()}, {"summary", nullptr}}},
-          {"store", false},
+          {"store", request.background},
+          {"seed", or_null(request.seed)},
           {"temperature", or_null(request.temperature)},
           {"text", {{"format", format_json(request.text.format)}}},
           {"tool_choice", tool_choice_json(request.tool_choice)},
@@ -57,6 +59,21 @@ OrderedJson echo_of(const ResponsesRequest& request) {
           {"truncation", "disabled"},
           {"user", or_null(request.user)},
           {"metadata", request.metadata ? to_ordered(*request.metadata) : OrderedJson::object()}};
+}
+
+// A response whose output is not known (yet).
+OrderedJson bare_response(const AnswerHead& head, const OrderedJson& echo, std::string_view status) {
+  OrderedJson response = {{"id", head.id},
+                          {"object", "response"},
+                          {"created_at", head.created},
+                          {"status", status},
+                          {"error", nullptr},
+                          {"incomplete_details", nullptr},
+                          {"model", head.model},
+                          {"output", OrderedJson::array()}};
+  response.update(echo);
+  response["usage"] = nullptr;
+  return response;
 }
 
 OrderedJson usage_json(const Usage& usage) {
@@ -68,6 +85,10 @@ OrderedJson usage_json(const Usage& usage) {
 }
 
 }  // namespace
+
+OrderedJson response_without_output(const AnswerHead& head, const ResponsesRequest& request, std::string_view status) {
+  return bare_response(head, echo_of(request), status);
+}
 
 ResponsesWriter::ResponsesWriter(std::shared_ptr<HttpExchange> exchange, AnswerHead head,
                                  const ResponsesRequest& request, const ResponseFormat& format, Json tools)
@@ -103,13 +124,10 @@ OrderedJson ResponsesWriter::item_json(const Item& item, bool is_done) const {
 }
 
 OrderedJson ResponsesWriter::response_json(std::string_view status) const {
-  OrderedJson response = {
-      {"id", head_.id},      {"object", "response"}, {"created_at", head_.created},   {"status", status},
-      {"background", false}, {"error", nullptr},     {"incomplete_details", nullptr}, {"model", head_.model},
-      {"output", output_}};
+  OrderedJson response = bare_response(head_, echo_, status);
+  response["output"] = output_;
   if (status == "incomplete") response["incomplete_details"] = {{"reason", "max_output_tokens"}};
-  response.update(echo_);
-  response["usage"] = status == "in_progress" ? OrderedJson() : usage_json(usage_.usage());
+  if (status != "in_progress") response["usage"] = usage_json(usage_.usage());
   return response;
 }
 

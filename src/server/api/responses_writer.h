@@ -11,6 +11,9 @@
 
 namespace wick {
 
+// The response as it is before it has output, or when it gets none: "queued", "in_progress", "failed", "cancelled".
+OrderedJson response_without_output(const AnswerHead& head, const ResponsesRequest& request, std::string_view status);
+
 // The answer of /v1/responses, whole or as OpenAI's events: response.created, response.output_text.delta, ...
 class ResponsesWriter : public AnswerWriter {
  public:
