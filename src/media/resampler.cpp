@@ -19,6 +19,7 @@ constexpr double kKaiserBeta = 10.06;       // 100 dB
 constexpr int64_t kExactWeights = 1 << 18;  // above this, fewer rows are made and mixed
 // Rows per sample of the lower rate where weights are mixed: the error of mixing is then below -110 dB.
 constexpr double kMixedRows = 1024;
+constexpr int kMaxReduction = 256;  // the filter gets longer with it
 constexpr int64_t kKeepBeforeMoving = 16384;
 
 double bessel_i0(double x) {
@@ -45,6 +46,10 @@ Resampler::Resampler(int from_rate, int to_rate) : from_rate_(from_rate), to_rat
     if (rate < 1 || rate > kMaxSampleRate) {
       throw Error(ErrorCode::kInvalidArgument, cat("resample: ", rate, " Hz is outside 1 to ", kMaxSampleRate));
     }
+  }
+  if (from_rate / to_rate > kMaxReduction) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("resample: ", from_rate, " Hz to ", to_rate, " Hz is more than ", kMaxReduction, " times less"));
   }
   const int common = std::gcd(from_rate, to_rate);
   step_ = from_rate / common;

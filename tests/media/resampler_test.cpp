@@ -99,7 +99,7 @@ TEST(Resampler, CountsAreThoseOfTheTimeCovered) {
   };
   for (const Row& row : {Row{0, 48000, 16000, 0}, Row{1, 48000, 16000, 1}, Row{3, 48000, 16000, 1},
                          Row{4, 48000, 16000, 2}, Row{441, 44100, 16000, 160}, Row{442, 44100, 16000, 161},
-                         Row{10, 1, 16000, 160000}, Row{5, 768000, 1, 1}, Row{100, 16000, 16000, 100}}) {
+                         Row{10, 1, 16000, 160000}, Row{241, 768000, 3200, 2}, Row{100, 16000, 16000, 100}}) {
     EXPECT_EQ(std::ssize(resample(std::vector<float>(static_cast<size_t>(row.count)), row.from, row.to)), row.expected)
         << row.count << " from " << row.from;
   }
@@ -141,6 +141,7 @@ TEST(Resampler, PiecesChangeNoBit) {
 TEST(Resampler, RefusesRatesThatAreNone) {
   EXPECT_ERROR(Resampler(0, 16000), kInvalidArgument, "0 Hz is outside 1 to 768000");
   EXPECT_ERROR(Resampler(-5, 16000), kInvalidArgument, "-5 Hz");
+  EXPECT_ERROR(Resampler(768000, 2900), kInvalidArgument, "768000 Hz to 2900 Hz is more than 256 times less");
   EXPECT_ERROR(Resampler(16000, 768001), kInvalidArgument, "768001 Hz");
 }
 

@@ -189,18 +189,18 @@ TEST(Wav, ComesThroughAPipe) {
   writer.join();
 }
 
-// Five hours of silence, which take no room on the disk.
+// Two hours of silence, which take no room on the disk.
 TEST(Wav, LongFilesAreRead) {
   const TempFolder folder;
   const auto path = folder.path() / "long.wav";
-  std::ofstream(path) << WavBytes().format(kPcm, 1, 8000, 8).chunk("data", "", 144'000'000).bytes();
-  std::filesystem::resize_file(path, 44 + 144'000'000);
+  std::ofstream(path) << WavBytes().format(kPcm, 1, 8000, 8).chunk("data", "", 57'600'000).bytes();
+  std::filesystem::resize_file(path, 44 + 57'600'000);
   const auto reader = open_audio(path, {.sample_rate = 8000});
-  EXPECT_DOUBLE_EQ(reader->info().seconds.value(), 18000);
+  EXPECT_DOUBLE_EQ(reader->info().seconds.value(), 7200);
   std::vector<float> piece(1 << 16);
   int64_t total = 0;
   while (const int64_t got = reader->read(piece)) total += got;
-  EXPECT_EQ(total, 144'000'000);
+  EXPECT_EQ(total, 57'600'000);
   EXPECT_EQ(piece[0], -1);
 }
 
