@@ -1,22 +1,9 @@
 #include "models/speech/audio_encoder_config.h"
 
-#include "base/error.h"
 #include "base/text.h"
+#include "models/speech/read_count.h"
 
 namespace wick {
-namespace {
-
-constexpr int64_t kMost = int64_t{1} << 16;  // of anything that is counted: products of three stay far from overflow
-
-Error bad(const std::string& what) { return {ErrorCode::kBadFile, cat("config.json: audio_config says ", what)}; }
-
-int64_t read_count(const ConfigReader& config, std::string_view name, int64_t most = kMost) {
-  const int64_t value = config.integer(name);
-  if (value < 1 || value > most) throw bad(cat(name, " = ", value, ", expected 1 to ", most));
-  return value;
-}
-
-}  // namespace
 
 int64_t AudioEncoderConfig::thirdly_halved(int64_t size) {
   for (int i = 0; i < 3; ++i) size = (size + 1) / 2;
@@ -40,14 +27,16 @@ AudioEncoderConfig read_audio_encoder_config(const ConfigReader& config) {
   encoder.chunk_frames = 2 * read_count(config, "n_window", 4096);
   const int64_t window = read_count(config, "n_window_infer", int64_t{1} << 24);
   if (window % encoder.chunk_frames != 0) {
-    throw bad(cat("n_window_infer = ", window, ", expected a multiple of ", encoder.chunk_frames, ", twice n_window"));
+    throw bad_setting(
+        cat("n_window_infer = ", window, ", expected a multiple of ", encoder.chunk_frames, ", twice n_window"));
   }
   encoder.window_chunks = window / encoder.chunk_frames;
   if (encoder.width % encoder.heads != 0) {
-    throw bad(cat("d_model = ", encoder.width, ", which does not divide by encoder_attention_heads = ", encoder.heads));
+    throw bad_setting(
+        cat("d_model = ", encoder.width, ", which does not divide by encoder_attention_heads = ", encoder.heads));
   }
   if (encoder.width % 2 != 0 || encoder.width < 4) {
-    throw bad(cat("d_model = ", encoder.width, ", expected an even number from 4 on"));
+    throw bad_setting(cat("d_model = ", encoder.width, ", expected an even number from 4 on"));
   }
   return encoder;
 }

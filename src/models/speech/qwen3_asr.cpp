@@ -3,17 +3,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/families/families.h"
-#include "tensor/arena.h"
+#include "models/speech/load_parts.h"
+#include "models/speech/read_count.h"
 
 namespace wick {
 namespace {
 
 constexpr std::string_view kModelType = "qwen3_asr";
-
-std::string file_name(const WeightSource& source) {
-  const auto& files = source.checkpoint().files();
-  return files.empty() ? "the model" : files.front()->path().string();
-}
 
 // The first release wraps everything in a "thinker".
 const Json& inner_config(const Json& config) {
@@ -41,6 +37,8 @@ struct Qwen3Asr::Settings {
   DecoderConfig decoder;
   AudioEncoderConfig encoder;
   int32_t audio_token = 0;
+
+  std::vector<std::string> stacks() const { return {decoder.names.layers, encoder.prefix + "layers."}; }
 };
 
 Qwen3Asr::Settings Qwen3Asr::read(const WeightSource& source, const ModelOptions& options) {
@@ -57,13 +55,12 @@ Qwen3Asr::Settings Qwen3Asr::read(const WeightSource& source, const ModelOptions
   DecoderConfig& decoder = settings.decoder = read_decoder(inner);
   AudioEncoderConfig& encoder = settings.encoder = read_audio_encoder_config(ConfigReader(inner.at("audio_config")));
   if (encoder.output != decoder.hidden) {
-    throw Error(ErrorCode::kBadFile, cat("config.json: audio_config says output_dim = ", encoder.output,
-                                         ", expected text_config's hidden_size, ", decoder.hidden));
+    throw bad_setting(cat("output_dim = ", encoder.output, ", expected the text's hidden_size, ", decoder.hidden));
   }
   const int64_t audio_token = inner.at("audio_token_id").as_int();
   if (audio_token < 0 || audio_token >= decoder.vocabulary) {
-    throw Error(ErrorCode::kBadFile, cat("config.json: audio_token_id is ", audio_token,
-                                         ", which is outside the vocabulary of ", decoder.vocabulary));
+    throw bad_setting(
+        cat("audio_token_id = ", audio_token, ", which is outside the vocabulary of ", decoder.vocabulary));
   }
   settings.audio_token = static_cast<int32_t>(audio_token);
 
@@ -86,34 +83,20 @@ Qwen3Asr::Qwen3Asr(const Settings& settings, WeightLoader& loader, const ModelOp
       parameters_(loader.parameters()),
       weight_bytes_(loader.bytes()) {}
 
-ModelPlan Qwen3Asr::plan(const WeightSource& source, const Settings& settings, const ModelOptions& options) {
-  WeightLoader listing = WeightLoader::listing();
-  const Qwen3Asr model(settings, listing, options);
+ModelPlan Qwen3Asr::plan(const WeightSource& source, const ModelOptions& options) {
+  const Settings settings = read(source, options);
   ModelPlan plan;
   plan.family = kModelType;
-  plan.preflight = preflight(source, listing.wanted(), settings.decoder.names.layers);
-  const PreflightReport heard = preflight(source, listing.wanted(), settings.encoder.prefix + "layers.");
-  plan.preflight.unused.insert(plan.preflight.unused.end(), heard.unused.begin(), heard.unused.end());
+  plan.preflight =
+      preflight_parts(source, settings.stacks(), [&](WeightLoader& loader) { Qwen3Asr(settings, loader, options); });
   return plan;
 }
 
-ModelPlan Qwen3Asr::plan(const WeightSource& source, const ModelOptions& options) {
-  return plan(source, read(source, options), options);
-}
-
 std::unique_ptr<Qwen3Asr> Qwen3Asr::load(const WeightSource& source, const ModelOptions& options) {
-  const ArenaPause keep;
   const Settings settings = read(source, options);
-  const ModelPlan found = plan(source, settings, options);
-  if (!found.preflight.ok()) {
-    throw Error(ErrorCode::kBadFile, cat(file_name(source), ": ", found.preflight.sentence()));
-  }
-  WeightLoader loader(source, options);
-  int64_t total = 0;
-  for (const TensorEntry& entry : source.checkpoint().entries()) total += entry.bytes;
-  loader.expect_total(total);
-  std::unique_ptr<Qwen3Asr> model(new Qwen3Asr(settings, loader, options));
-  if (options.progress) options.progress(total, total);
+  std::unique_ptr<Qwen3Asr> model;
+  load_parts(source, options, settings.stacks(),
+             [&](WeightLoader& loader) { model.reset(new Qwen3Asr(settings, loader, options)); });
   return model;
 }
 

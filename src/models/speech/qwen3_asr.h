@@ -40,7 +40,6 @@ class Qwen3Asr {
  private:
   struct Settings;
   static Settings read(const WeightSource& source, const ModelOptions& options);
-  static ModelPlan plan(const WeightSource& source, const Settings& settings, const ModelOptions& options);
   Qwen3Asr(const Settings& settings, WeightLoader& loader, const ModelOptions& options);
 
   Decoder decoder_;
