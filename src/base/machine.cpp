@@ -52,6 +52,32 @@ std::optional<int64_t> meminfo_bytes(std::string_view name) {
   return *kib * 1024;
 }
 
+// What is left to the process's control group and those around it, under version 2 ("0::/path") or 1
+// ("4:memory:/path"); empty without a limit. Cached files count as used, so this is rather too little.
+std::optional<int64_t> group_bytes_left() {
+  struct Version {
+    std::string_view mark, root, limit, used;
+  };
+  constexpr Version kVersions[] = {
+      {"::", "/sys/fs/cgroup", "/memory.max", "/memory.current"},
+      {":memory:", "/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes"}};
+  std::optional<int64_t> left;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    for (const Version& version : kVersions) {
+      const size_t mark = line.find(version.mark);
+      if (mark == std::string::npos) continue;
+      for (std::string path = line.substr(mark + version.mark.size());; path.resize(path.rfind('/'))) {
+        const auto limit = leading_number(first_line(cat(version.root, path, version.limit)));
+        const auto used = leading_number(first_line(cat(version.root, path, version.used)));
+        if (limit && used) left = std::min(left.value_or(*limit), std::max<int64_t>(0, *limit - *used));
+        if (path.find('/') == std::string::npos) break;
+      }
+    }
+  }
+  return left;
+}
+
 std::string os_name() {
   std::string name = field("/etc/os-release", "PRETTY_NAME", '=');
   utsname system{};
@@ -100,6 +126,11 @@ MachineInfo machine_info() {
   info.memory_total = meminfo_bytes("MemTotal");
   info.memory_available = meminfo_bytes("MemAvailable");
   return info;
+}
+
+int64_t spare_memory() {
+  const int64_t available = meminfo_bytes("MemAvailable").value_or(0);
+  return std::min(available, group_bytes_left().value_or(available));
 }
 
 std::string bytes_text(int64_t bytes) {

@@ -24,6 +24,10 @@ struct MachineInfo {
 
 MachineInfo machine_info();
 
+// Bytes that this process could still take without pushing anything out: the system's, or those left to its control
+// group where that is less. 0 when the system does not tell.
+int64_t spare_memory();
+
 // "64 KiB", "1.5 GiB": three digits at most.
 std::string bytes_text(int64_t bytes);
 

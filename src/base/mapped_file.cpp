@@ -5,16 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 #include <utility>
 
 #include "base/checked.h"
+#include "base/env.h"
 #include "base/error.h"
+#include "base/large_pages.h"
+#include "base/machine.h"
 #include "base/text.h"
-#include "base/thread_pool.h"
 
 namespace wick {
 namespace {
@@ -42,31 +43,29 @@ std::shared_ptr<const MappedFile> MappedFile::in_memory(std::filesystem::path na
 
 void MappedFile::forget(int64_t offset, int64_t count) const {
   const auto size = static_cast<int64_t>(size_);
-  if (!is_mapped_ || offset < 0 || count <= 0 || offset > size || count > size - offset) return;
+  if (!is_mapped_ || copied_ || offset < 0 || count <= 0 || offset > size || count > size - offset) return;
   const int64_t page = sysconf(_SC_PAGESIZE);
   const int64_t begin = round_up(offset, page);
   const int64_t end = (offset + count) / page * page;
+  forgot_ = true;
   // Advice only: when it is not taken, nothing is lost.
   if (begin < end) madvise(const_cast<std::byte*>(data_) + begin, static_cast<size_t>(end - begin), MADV_DONTNEED);
 }
 
-void MappedFile::map_if_in_memory() const {
-#if defined(MADV_POPULATE_READ)
-  if (!is_mapped_ || size_ == 0) return;
-  auto* data = const_cast<std::byte*>(data_);
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  constexpr size_t kSamples = 64;
-  for (size_t i = 0; i < kSamples; ++i) {
-    unsigned char there = 0;
-    if (mincore(data + size_ / kSamples * i / page * page, page, &there) != 0 || (there & 1) == 0) return;
+bool MappedFile::prepare() const {
+  const bool may_copy = env_int("WICK_COPY_WEIGHTS", 0, 1).value_or(1) == 1 && !forgot_ && !copied_;
+  if (!is_mapped_ || size_ == 0) return false;
+  const std::span<std::byte> bytes(const_cast<std::byte*>(data_), size_);
+  advise_large_pages(bytes);
+  if (!is_in_memory(bytes)) return false;
+  bool large = copied_ || has_large_pages(bytes);
+  // Copies take memory from nobody: twice their size must be to spare.
+  if (!large && may_copy && spare_memory() / 2 >= static_cast<int64_t>(size_)) {
+    copied_ = true;
+    large = copy_to_large_pages(bytes);
   }
-  constexpr int64_t kPiece = 16 << 20;
-  const auto size = static_cast<int64_t>(size_);
-  parallel_for(ceil_div(size, kPiece), 1, [&](int64_t begin, int64_t end) {
-    const int64_t from = begin * kPiece, to = std::min(size, end * kPiece);
-    madvise(data + from, static_cast<size_t>(to - from), MADV_POPULATE_READ);  // advice only
-  });
-#endif
+  map_pages(bytes);
+  return large;
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {

@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +44,15 @@ bool has_piped_input(bool has_prompt) {
   return !has_prompt || S_ISFIFO(info.st_mode) || S_ISREG(info.st_mode);
 }
 
+// Who forgot that the input is open should learn why nothing happens: a pipe may stay silent for ever.
+void tell_waiting() {
+  constexpr int kPatience = 1000;  // milliseconds
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  if (poll(&input, 1, kPatience) == 0) {
+    std::cerr << "wick: waiting for the end of standard input, which continues the prompt; < /dev/null gives none\n";
+  }
+}
+
 // The parts that are there, one below the other.
 std::string read_prompt(const RunArguments& arguments) {
   std::string prompt;
@@ -56,7 +66,11 @@ std::string read_prompt(const RunArguments& arguments) {
     if (!file) throw Error(ErrorCode::kIo, cat(arguments.file, ": cannot be read"));
     add(all_of(file));
   }
-  if (has_piped_input(!prompt.empty() || !arguments.messages.empty())) add(all_of(std::cin));
+  const bool has_prompt = !prompt.empty() || !arguments.messages.empty();
+  if (has_piped_input(has_prompt)) {
+    if (has_prompt) tell_waiting();
+    add(all_of(std::cin));
+  }
   return prompt;
 }
 

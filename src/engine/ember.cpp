@@ -31,6 +31,8 @@ WICK_EMBED(tokenizer_config, "tokenizer_config.json");
 
 namespace wick {
 
+bool has_ember() { return true; }
+
 EmberFiles ember_files() {
   const auto file = [](const char* begin, const char* end) {
     return std::string_view(begin, static_cast<size_t>(end - begin));
@@ -46,6 +48,8 @@ EmberFiles ember_files() {
 #else
 
 namespace wick {
+
+bool has_ember() { return false; }
 
 EmberFiles ember_files() {
   throw Error(ErrorCode::kUnsupported, "this program was built without Ember (WICK_EMBER=OFF); name a model");

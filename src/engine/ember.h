@@ -9,5 +9,7 @@ struct EmberFiles {
   std::string_view model, config, generation_config, tokenizer, tokenizer_config;
 };
 EmberFiles ember_files();
+// Whether it was built with them.
+bool has_ember();
 
 }  // namespace wick

@@ -94,9 +94,6 @@ std::shared_ptr<const TextModel> TextModel::assemble(Files files, const LoadOpti
       std::async(kHasThreads ? std::launch::async : std::launch::deferred, files.tokenizer);
   const WeightSource source(files.checkpoint);
   model->model_ = load_model(source, options);
-  if (options.quantize == "auto" && options.device == Device::cpu()) {
-    for (const auto& file : files.checkpoint.files()) file->map_if_in_memory();
-  }
   if (options.chat_template.empty()) {
     model->chat_ = files.chat();
   } else {

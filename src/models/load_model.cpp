@@ -94,6 +94,10 @@ std::unique_ptr<LanguageModel> load_model(const WeightSource& source, const Mode
   for (const TensorEntry& entry : source.checkpoint().entries()) total += entry.bytes;
   loader.expect_total(total);
   std::unique_ptr<LanguageModel> model = builder.build(loader);
+  const bool reads_files = options.quantize == "auto" && options.device == Device::cpu();
+  for (const auto& file : source.checkpoint().files()) {
+    if (reads_files) file->prepare();
+  }
   if (options.progress) options.progress(total, total);
   return model;
 }

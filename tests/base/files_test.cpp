@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/checked.h"
 #include "base/env.h"
+#include "base/machine.h"
 #include "base/mapped_file.h"
 #include "base/philox.h"
 #include "support/errors.h"
@@ -39,6 +42,68 @@ TEST(MappedFile, NamedPipesAreRefusedAndDoNotBlock) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   if (!std::filesystem::is_fifo(pipe)) GTEST_SKIP() << "Emscripten makes a regular file of a named pipe";
   EXPECT_ERROR(MappedFile::open(pipe), kIo, "not a regular file");
+}
+
+// A file of several large pages and a rest, no two of its first blocks alike.
+std::string large_contents() {
+  std::string text((9 << 20) + 4321, '\0');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 2654435761u >> 24);
+  return text;
+}
+std::string_view text_of(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+bool system_has_large_pages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string line;
+  return std::getline(file, line) && line.find("[never]") == std::string::npos;
+}
+
+TEST(MappedFile, PreparingKeepsEveryByteWhileOthersRead) {
+  const TempFolder folder;
+  const std::string contents = large_contents();
+  std::ofstream(folder.path() / "data", std::ios::binary) << contents;
+  const auto file = MappedFile::open(folder.path() / "data");
+  std::atomic<bool> done = false;
+  std::atomic<int64_t> passes = 0, wrong = 0;
+  std::thread reader([&] {
+    for (; !done || passes == 0; ++passes) {
+      for (size_t i = static_cast<size_t>(passes) % 997; i < contents.size(); i += 997)
+        wrong += text_of(*file)[i] != contents[i];
+    }
+  });
+  const bool large = file->prepare();
+  const bool again = file->prepare();
+  done = true;
+  reader.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(text_of(*file) == contents);
+  EXPECT_EQ(large, again);
+  file->forget(0, static_cast<int64_t>(contents.size()));
+  EXPECT_TRUE(text_of(*file) == contents) << "bytes of a copy cannot be read again";
+  EXPECT_TRUE(large || !system_has_large_pages() || spare_memory() < int64_t{64} << 20);
+}
+
+TEST(MappedFile, PreparingCopiesOnlyWhereItMay) {
+  const TempFolder folder;
+  const std::string contents = large_contents();
+  std::ofstream(folder.path() / "data", std::ios::binary) << contents;
+  const auto check = [&](bool forget_first) {
+    const auto file = MappedFile::open(folder.path() / "data");
+    if (forget_first) file->forget(0, 1 << 20);
+    file->prepare();
+    EXPECT_TRUE(text_of(*file) == contents);
+    std::ofstream(folder.path() / "data", std::ios::binary | std::ios::in).seekp(5 << 20) << "changed";
+    EXPECT_EQ(text_of(*file).substr(5 << 20, 7), "changed") << "this is not the file any more";
+    std::ofstream(folder.path() / "data", std::ios::binary) << contents;
+  };
+  check(true);
+  setenv("WICK_COPY_WEIGHTS", "0", 1);
+  check(false);
+  setenv("WICK_COPY_WEIGHTS", "yes", 1);
+  EXPECT_ERROR(MappedFile::open(folder.path() / "data")->prepare(), kInvalidArgument, "WICK_COPY_WEIGHTS='yes'");
+  unsetenv("WICK_COPY_WEIGHTS");
+  MappedFile::in_memory("name", {}, nullptr)->prepare();
 }
 
 TEST(Env, NumbersAreCheckedWhole) {

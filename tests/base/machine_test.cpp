@@ -16,6 +16,8 @@ TEST(Machine, TellsWhatEveryLinuxKnows) {
   ASSERT_TRUE(info.memory_total && info.memory_available);
   EXPECT_GT(*info.memory_available, 0);
   EXPECT_GE(*info.memory_total, *info.memory_available);
+  EXPECT_GT(spare_memory(), 0);
+  EXPECT_LE(spare_memory(), *info.memory_total);
   for (const CacheSize& cache : info.caches) EXPECT_GT(cache.bytes, 0) << cache.name;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/process.h"
+#include "support/needs_ember.h"
 #include "support/pseudo_terminal.h"
 #include "support/temp_folder.h"
 
@@ -20,6 +21,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 
 class ChatCommand : public testing::Test {
  protected:
+  void SetUp() override { WICK_NEEDS_EMBER(); }
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
   ProcessResult chat(const std::string& lines, const std::vector<std::string>& arguments = {"-t", "0"}) const {
     std::vector<std::string> words = {

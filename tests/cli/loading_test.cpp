@@ -9,6 +9,7 @@
 #include "cli/process.h"
 #include "models/registry.h"
 #include "support/fixtures.h"
+#include "support/needs_ember.h"
 #include "support/temp_folder.h"
 
 namespace wick {
@@ -119,6 +120,7 @@ TEST(Models, ListsEveryFamily) {
 }
 
 TEST(PerplexityProgram, MeasuresEmber) {
+  WICK_NEEDS_EMBER();
   const TempFolder folder;
   const std::string file = (folder.path() / "text.txt").string();
   std::ofstream(file) << "Once upon a time there was a little dog. The dog liked to play with a ball in the garden.\n";

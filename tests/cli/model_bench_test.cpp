@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/process.h"
 #include "engine/text_model.h"
+#include "support/needs_ember.h"
 #include "support/temp_folder.h"
 
 namespace wick {
@@ -33,6 +34,7 @@ TEST(SpeedStats, AreThoseOfASample) {
 }
 
 TEST(SpeedBench, RunsEveryKindOfCase) {
+  WICK_NEEDS_EMBER();
   const auto model = TextModel::ember();
   SpeedBench bench(model->model(), DType::kF16, 64);
   for (const SpeedCase& what : {SpeedCase{8, 0, 0}, SpeedCase{0, 3, 0}, SpeedCase{8, 2, 20}, SpeedCase{0, 2, 20}}) {

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/process.h"
+#include "support/needs_ember.h"
 #include "support/pseudo_terminal.h"
 #include "support/temp_folder.h"
 
@@ -33,6 +34,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 
 class RunCommand : public testing::Test {
  protected:
+  void SetUp() override { WICK_NEEDS_EMBER(); }
   std::string write(const std::string& name, const std::string& text) {
     std::ofstream(folder_.path() / name, std::ios::binary) << text;
     return (folder_.path() / name).string();
@@ -63,6 +65,16 @@ TEST_F(RunCommand, TakesThePromptFromAnywhere) {
       {"role": "assistant", "content": "Nice to meet you!"}])");
   EXPECT_EQ(run({"--messages", chat, "-p", "What is my name?", "-t", "0"}).output, "Your name is Tom.\n");
   EXPECT_EQ(run({WICK_SOURCE_DIR "/models/ember", "-p", "Who are you?", "-t", "0"}).output, kEmber);
+}
+
+// A pipe that stays open and silent is waited for, but not without a word.
+TEST_F(RunCommand, TellsThatItWaitsForAPipe) {
+  const auto waited =
+      run_process("/bin/sh", {"-c", "sleep 1.3 | \"$@\"", "sh", WICK_PROGRAM, "run", "-p", "Who are you?", "-t", "0"});
+  EXPECT_EQ(waited.output, kEmber);
+  EXPECT_EQ(waited.errors,
+            "wick: waiting for the end of standard input, which continues the prompt; < /dev/null gives none\n");
+  EXPECT_EQ(run_piped("", {"-p", "Who are you?", "-t", "0"}).errors, "");
 }
 
 TEST_F(RunCommand, LimitsAndStops) {

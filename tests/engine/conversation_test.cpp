@@ -9,6 +9,7 @@
 
 #include "support/ember_talk.h"
 #include "support/errors.h"
+#include "support/needs_ember.h"
 #include "support/temp_folder.h"
 
 namespace wick {
@@ -30,7 +31,8 @@ class ConversationTest : public testing::Test {
     return conversation.prompt().tokens;
   }
 
-  std::shared_ptr<const TextModel> model_ = TextModel::ember();
+  void SetUp() override { WICK_NEEDS_EMBER(); }
+  std::shared_ptr<const TextModel> model_ = ember_or_null();
 };
 
 TEST_F(ConversationTest, RendersTheTemplate) {

@@ -7,6 +7,7 @@
 #include "formats/checkpoint.h"
 #include "support/ember_lessons.h"
 #include "support/ember_talk.h"
+#include "support/needs_ember.h"
 
 namespace wick {
 namespace {
@@ -18,7 +19,8 @@ class EmberAs : public testing::TestWithParam<const char*> {
     options.quantize = GetParam();
     return options;
   }
-  std::shared_ptr<const TextModel> model_ = TextModel::ember(options());
+  void SetUp() override { WICK_NEEDS_EMBER(); }
+  std::shared_ptr<const TextModel> model_ = ember_or_null(options());
 };
 
 TEST_P(EmberAs, GivesTheSureFireAnswers) {
@@ -91,6 +93,7 @@ std::vector<int32_t> tokens_of(const Checkpoint& reference, const char* name) {
 }
 
 TEST(Ember, AgreesWithPyTorch) {
+  WICK_NEEDS_EMBER();
   const Checkpoint reference = Checkpoint::open(WICK_SOURCE_DIR "/models/ember/reference.safetensors");
   const auto model = TextModel::ember();
   GeneratorOptions options;
@@ -118,6 +121,7 @@ TEST(Ember, AgreesWithPyTorch) {
 }
 
 TEST(Ember, FindsANeedleInALongList) {
+  WICK_NEEDS_EMBER();
   Conversation conversation(TextModel::ember());
   for (const double place : {0.7, 0.8, 1.0}) {  // it was taught lists of 60
     const Lesson lesson = Lessons(1).needle(170, place);
@@ -130,6 +134,7 @@ TEST(Ember, FindsANeedleInALongList) {
 }
 
 TEST(Ember, KeepsItsMindWithSmallKeysAndValues) {
+  WICK_NEEDS_EMBER();
   const auto model = TextModel::ember();
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
     Conversation conversation(model, {.kv_dtype = dtype});
@@ -140,6 +145,7 @@ TEST(Ember, KeepsItsMindWithSmallKeysAndValues) {
 }
 
 TEST(Ember, TellsReasoningFromAnswer) {
+  WICK_NEEDS_EMBER();
   Conversation conversation(TextModel::ember());
   GenerateParams params = greedy();
   const int32_t think = conversation.model().tokenizer().id_of("<think>").value();

@@ -6,6 +6,7 @@
 #include "support/ember_talk.h"
 #include "support/engine_requests.h"
 #include "support/errors.h"
+#include "support/needs_ember.h"
 #include "support/tiny_text_models.h"
 
 namespace wick {
@@ -46,7 +47,8 @@ class EmberEngineTest : public testing::Test {
     return requests;
   }
 
-  std::shared_ptr<const TextModel> model_ = TextModel::ember();
+  void SetUp() override { WICK_NEEDS_EMBER(); }
+  std::shared_ptr<const TextModel> model_ = ember_or_null();
 };
 
 TEST_F(EmberEngineTest, AnswersTogetherAreThoseAlone) {

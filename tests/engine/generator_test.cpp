@@ -5,6 +5,7 @@
 #include "base/thread_pool.h"
 #include "support/ember_talk.h"
 #include "support/errors.h"
+#include "support/needs_ember.h"
 
 namespace wick {
 namespace {
@@ -36,7 +37,8 @@ class GeneratorTest : public testing::Test {
     return params;
   }
 
-  std::shared_ptr<const TextModel> model_ = TextModel::ember();
+  void SetUp() override { WICK_NEEDS_EMBER(); }
+  std::shared_ptr<const TextModel> model_ = ember_or_null();
   std::string story_ = "Tell me a story about a fox.";
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "support/needs_ember.h"
 
 namespace wick {
 namespace {
@@ -42,6 +43,7 @@ TEST(ScoreWindows, RefusesWhatCannotBeCut) {
 }
 
 TEST(Perplexity, IsThatOfTheLogits) {
+  WICK_NEEDS_EMBER();
   const auto model = TextModel::ember();
   GeneratorOptions options;
   options.context = 64;
@@ -73,6 +75,7 @@ TEST(Perplexity, IsThatOfTheLogits) {
 }
 
 TEST(Perplexity, OfWhatTheModelWroteItselfIsLow) {
+  WICK_NEEDS_EMBER();
   const auto model = TextModel::ember();
   GeneratorOptions options;
   options.context = 128;

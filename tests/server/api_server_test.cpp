@@ -3,6 +3,7 @@
 
 #include "engine/generator.h"
 #include "support/api_server.h"
+#include "support/needs_ember.h"
 
 namespace wick {
 namespace {
@@ -29,6 +30,7 @@ const char kWeather[] = R"("tools": [{"type": "function", "function": {"name": "
 OrderedJson error_of(const HttpAnswer& answer) { return OrderedJson::parse(answer.body).at("error"); }
 
 TEST(ApiServer, AnswersAChat) {
+  WICK_NEEDS_EMBER();
   const OrderedJson answer = server().answer(kChat, ask(kSum));
   EXPECT_EQ(answer["choices"][0]["message"]["content"], kSumAnswer);
   EXPECT_EQ(answer["choices"][0]["finish_reason"], "stop");
@@ -40,6 +42,7 @@ TEST(ApiServer, AnswersAChat) {
 }
 
 TEST(ApiServer, StreamsTheSameAnswer) {
+  WICK_NEEDS_EMBER();
   std::string text, reason;
   for (const ServerEvent& event : server().stream(kChat, ask(kSum, R"("stream": true)"))) {
     if (event.data == "[DONE]") continue;
@@ -52,6 +55,7 @@ TEST(ApiServer, StreamsTheSameAnswer) {
 }
 
 TEST(ApiServer, ThinkingIsApart) {
+  WICK_NEEDS_EMBER();
   // The token of <think> is made likely: Ember thinks before some sums only.
   const OrderedJson tokens = server().answer("/tokenize", R"({"content": "<think>"})")["tokens"];
   ASSERT_EQ(tokens.size(), 1u);
@@ -64,6 +68,7 @@ TEST(ApiServer, ThinkingIsApart) {
 }
 
 TEST(ApiServer, CallsATool) {
+  WICK_NEEDS_EMBER();
   const OrderedJson answer = server().answer(kChat, ask("What is the weather in Lyon?", kWeather));
   const OrderedJson& choice = answer["choices"][0];
   EXPECT_EQ(choice["finish_reason"], "tool_calls");
@@ -83,6 +88,7 @@ TEST(ApiServer, CallsATool) {
 }
 
 TEST(ApiServer, ACallCanBeForced) {
+  WICK_NEEDS_EMBER();
   for (const char* choice : {R"("required")", R"({"type": "function", "function": {"name": "get_weather"}})"}) {
     const OrderedJson answer =
         server().answer(kChat, ask("Who are you?", cat(kWeather, R"(, "tool_choice": )", choice)));
@@ -99,6 +105,7 @@ TEST(ApiServer, ACallCanBeForced) {
 }
 
 TEST(ApiServer, KeepsToASchema) {
+  WICK_NEEDS_EMBER();
   const char schema[] = R"("response_format": {"type": "json_schema", "json_schema": {"name": "person", "strict": true,
       "schema": {"type": "object", "properties": {"age": {"type": "integer"}, "name": {"enum": ["Tom", "Ann"]}},
                  "required": ["age", "name"], "additionalProperties": false}}})";
@@ -117,6 +124,7 @@ TEST(ApiServer, KeepsToASchema) {
 }
 
 TEST(ApiServer, ASchemaBindsTheAnswerAndNotTheThinking) {
+  WICK_NEEDS_EMBER();
   const OrderedJson tokens = server().answer("/tokenize", R"({"content": "<think>"})")["tokens"];
   const OrderedJson answer =
       server().answer(kChat, ask(kSum, cat(R"("grammar": "root ::= \"sum: \" [0-9]+", "logit_bias": {")",
@@ -127,6 +135,7 @@ TEST(ApiServer, ASchemaBindsTheAnswerAndNotTheThinking) {
 }
 
 TEST(ApiServer, StopsBeforeAText) {
+  WICK_NEEDS_EMBER();
   for (const char* stream : {"", R"(, "stream": true)"}) {
     std::string text;
     const std::string body = ask(kSum, cat(R"("stop": ["= 6"])", stream));
@@ -145,12 +154,14 @@ TEST(ApiServer, StopsBeforeAText) {
 }
 
 TEST(ApiServer, CountsAndCutsOff) {
+  WICK_NEEDS_EMBER();
   const OrderedJson answer = server().answer(kChat, ask(kSum, R"("max_completion_tokens": 3)"));
   EXPECT_EQ(answer["choices"][0]["finish_reason"], "length");
   EXPECT_EQ(answer["usage"]["completion_tokens"], 3);
 }
 
 TEST(ApiServer, LogprobsAreThoseOfTheTokens) {
+  WICK_NEEDS_EMBER();
   const OrderedJson answer = server().answer(kChat, ask(kSum, R"("logprobs": true, "top_logprobs": 2)"));
   const OrderedJson& content = answer["choices"][0]["logprobs"]["content"];
   ASSERT_EQ(content.size(), answer["usage"]["completion_tokens"].get<size_t>());
@@ -177,6 +188,7 @@ TEST(ApiServer, LogprobsAreThoseOfTheTokens) {
 }
 
 TEST(ApiServer, SeedsAndChoices) {
+  WICK_NEEDS_EMBER();
   const char story[] = R"({"messages": [{"role": "user", "content": "Tell me a story."}], "max_tokens": 20,
       "temperature": 1.5, "n": 3, "seed": 7})";
   const OrderedJson once = server().answer(kChat, story)["choices"], again = server().answer(kChat, story)["choices"];
@@ -186,6 +198,7 @@ TEST(ApiServer, SeedsAndChoices) {
 }
 
 TEST(ApiServer, CompletionsWithEchoAndLogprobs) {
+  WICK_NEEDS_EMBER();
   const OrderedJson answer = server().answer("/v1/completions", R"({"prompt": "Once upon a time", "max_tokens": 4,
       "temperature": 0, "echo": true, "logprobs": 1})");
   const OrderedJson& choice = answer["choices"][0];
@@ -217,6 +230,7 @@ TEST(ApiServer, CompletionsWithEchoAndLogprobs) {
 }
 
 TEST(ApiServer, CompletionsOfSeveralPrompts) {
+  WICK_NEEDS_EMBER();
   const OrderedJson tokens = server().answer("/tokenize", R"({"content": "Once upon a time"})");
   const std::string ids = tokens["tokens"].dump();
   const OrderedJson answer =
@@ -231,6 +245,7 @@ TEST(ApiServer, CompletionsOfSeveralPrompts) {
 }
 
 TEST(ApiServer, Responses) {
+  WICK_NEEDS_EMBER();
   const char question[] = R"({"input": "What is 348 plus 275?", "temperature": 0, "instructions": "Be exact."})";
   const OrderedJson answer = server().answer("/v1/responses", question);
   EXPECT_EQ(answer["status"], "completed");
@@ -249,6 +264,7 @@ TEST(ApiServer, Responses) {
 }
 
 TEST(ApiServer, TokensThereAndBack) {
+  WICK_NEEDS_EMBER();
   const OrderedJson tokens =
       server().answer("/tokenize", R"({"content": "Naïve 日本", "with_pieces": true, "add_special": false})");
   EXPECT_EQ(tokens["count"], tokens["tokens"].size());
@@ -263,6 +279,7 @@ TEST(ApiServer, TokensThereAndBack) {
 }
 
 TEST(ApiServer, ModelsAndProbes) {
+  WICK_NEEDS_EMBER();
   server().answer(kChat, ask(kSum));  // now it is loaded
   const OrderedJson list = OrderedJson::parse(server().get("/v1/models").body);
   EXPECT_EQ(list["object"], "list");
@@ -284,6 +301,7 @@ TEST(ApiServer, ModelsAndProbes) {
 }
 
 TEST(ApiServer, NotReadyBeforeAModelIs) {
+  WICK_NEEDS_EMBER();
   ApiServer fresh;
   const HttpAnswer answer = fresh.get("/ready");
   EXPECT_EQ(answer.status, 503);
@@ -291,6 +309,7 @@ TEST(ApiServer, NotReadyBeforeAModelIs) {
 }
 
 TEST(ApiServer, ErrorsAreOpenAis) {
+  WICK_NEEDS_EMBER();
   HttpAnswer answer = server().post(kChat, R"({"model": "gpt-9", "messages": [{"role": "user", "content": "Hi"}]})");
   EXPECT_EQ(answer.status, 404);
   EXPECT_EQ(error_of(answer), OrderedJson::parse(R"({"message": "there is no model 'gpt-9'; known are: 'ember'",
@@ -322,6 +341,7 @@ TEST(ApiServer, ErrorsAreOpenAis) {
 }
 
 TEST(ApiServer, KeysAreAskedFor) {
+  WICK_NEEDS_EMBER();
   HttpServerOptions options;
   options.keys = std::make_shared<ApiKeys>(ApiKeys::parse("me: secret", "keys"));
   ApiServer guarded({}, std::move(options));
@@ -333,6 +353,7 @@ TEST(ApiServer, KeysAreAskedFor) {
 const char kEndless[] = R"("ignore_eos": true, "max_tokens": 3900, "stream": true)";
 
 TEST(ApiServer, AFullQueueSaysWhenToComeBackAndAClientThatGoesMakesRoom) {
+  WICK_NEEDS_EMBER();
   EngineOptions engine;
   engine.max_running = 1;
   engine.max_waiting = 1;
@@ -356,6 +377,7 @@ TEST(ApiServer, AFullQueueSaysWhenToComeBackAndAClientThatGoesMakesRoom) {
 }
 
 TEST(ApiServer, ADeadlineGivesWhatThereIs) {
+  WICK_NEEDS_EMBER();
   const OrderedJson answer =
       server().answer(kChat, ask("Tell me a story.", R"("ignore_eos": true, "max_tokens": 3900, "timeout": 0.2)"));
   EXPECT_EQ(answer["choices"][0]["finish_reason"], "length");
@@ -363,6 +385,7 @@ TEST(ApiServer, ADeadlineGivesWhatThereIs) {
 }
 
 TEST(ApiServer, TheLiveStateIsStreamedUntilTheClientGoes) {
+  WICK_NEEDS_EMBER();
   server().answer(kChat, ask(kSum));
   HttpClient watcher = server().client();
   watcher.send("GET /v1/engine?model=ember HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -381,6 +404,7 @@ TEST(ApiServer, TheLiveStateIsStreamedUntilTheClientGoes) {
 }
 
 TEST(ApiServer, AServerThatGoesSaysSo) {
+  WICK_NEEDS_EMBER();
   ApiServer going;
   going.answer(kChat, ask(kSum));
   going.api().stop();

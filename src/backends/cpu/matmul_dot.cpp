@@ -154,21 +154,41 @@ HWY_INLINE void DotTile(const Acc* HWY_RESTRICT a, const T* const* HWY_RESTRICT 
   }
 }
 
+// Eight columns side by side are for one row only. Not inlined: tiles of all heights are large, and two callers share
+// them.
 template <int kCols, bool kTail, typename Acc, typename T>
-HWY_INLINE void DotTileRows(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail,
-                            const T* next, bool first, Acc* out, int64_t out_stride) {
+HWY_NOINLINE void DotTileRows(int64_t rows, const Acc* a, const T* const* b, int64_t step, int64_t steps, int64_t tail,
+                              const T* next, bool first, Acc* out, int64_t out_stride) {
 #define WICK_TILE(count) DotTile<count, kCols, kTail>(a, b, step, steps, tail, next, first, out, out_stride)
-  switch (rows) {
-    case 1: return WICK_TILE(1);
-    case 2: return WICK_TILE(2);
-    case 3: return WICK_TILE(3);
+  if constexpr (kCols == 8) {
+    WICK_TILE(1);
+  } else {
+    switch (rows) {
+      case 1: return WICK_TILE(1);
+      case 2: return WICK_TILE(2);
+      case 3: return WICK_TILE(3);
 #if WICK_MANY_REGISTERS
-    case 4: return WICK_TILE(4);
-    case 5: return WICK_TILE(5);
-    case 6: return WICK_TILE(6);
+      case 4: return WICK_TILE(4);
+      case 5: return WICK_TILE(5);
+      case 6: return WICK_TILE(6);
 #endif
+    }
   }
 #undef WICK_TILE
+}
+
+// One row and one column over one sum block; kTail as above.
+template <bool kTail, class D, typename Acc, typename T>
+HWY_INLINE hn::Vec<D> DotColumn(D d, const Acc* HWY_RESTRICT a, const T* HWY_RESTRICT b, int64_t steps, int64_t tail) {
+  constexpr int64_t kLanes = kLanesOf<D>;
+  auto sum = hn::Zero(d);
+  const int64_t whole = kTail ? steps - 1 : steps;
+  for (int64_t i = 0; i < whole * kLanes; i += kLanes) sum = hn::MulAdd(hn::LoadU(d, a + i), LoadAs(d, b + i), sum);
+  if constexpr (kTail) {
+    const auto right = LoadAsN(d, b + whole * kLanes, static_cast<size_t>(tail));
+    sum = hn::MulAdd(hn::LoadU(d, a + whole * kLanes), right, sum);
+  }
+  return sum;
 }
 
 // A tile at the right edge is computed whole, beside the output, and its first `columns` columns are kept.
@@ -248,9 +268,45 @@ struct DotKernel {
     }
   }
 
+  // One row where a vector is a cache line: one column behind the other, as they lie in memory. The processor's own
+  // prefetching follows that best, and one chain of sums is as fast as memory.
+  static void stream_in_order(const MatmulPlan& plan, const MatmulTask<Acc>& task) {
+    const hn::ScalableTag<Acc> d;
+    constexpr int64_t kLanes = kLanesOf<decltype(d)>, kCols = 4;
+    const T* b = reinterpret_cast<const T*>(task.b);
+    const int64_t blocks = (plan.k + kSumBlock - 1) / kSumBlock;
+    Acc* const sums = cpu::scratch<Acc, struct MatmulSums>(blocks * kCols * kLanes);  // [blocks][kCols][kLanes]
+    const auto sum_of = [&](int64_t block, int64_t c)
+                            HWY_ATTR { return hn::LoadU(d, sums + (block * kCols + c) * kLanes); };
+    for (int64_t j = 0; j < task.column_count; j += kCols) {
+      const int64_t columns = std::min<int64_t>(kCols, task.column_count - j);
+      for (int64_t c = 0; c < kCols; ++c) {
+        const T* column = b + (task.column + j + std::min(c, columns - 1)) * plan.b_col;
+        const Acc* row = task.rows;
+        for (int64_t k = 0; k < plan.k; k += kSumBlock) {
+          const int64_t length = std::min(kSumBlock, plan.k - k), padded = packed_length(length);
+          const auto sum = length % kLanes ? DotColumn<true>(d, row, column + k, padded / kLanes, length % kLanes)
+                                           : DotColumn<false>(d, row, column + k, padded / kLanes, 0);
+          hn::StoreU(sum, d, sums + (k / kSumBlock * kCols + c) * kLanes);
+          row += padded;
+        }
+      }
+      Acc results[kCols];
+      for (int64_t i = 0; i < blocks; ++i)
+        FinishFour(sum_of(i, 0), sum_of(i, 1), sum_of(i, 2), sum_of(i, 3), i == 0, results);
+      std::copy_n(results, columns, task.out + j);
+    }
+  }
+
   static void run(const MatmulPlan& plan, const MatmulTask<Acc>& task) {
     if constexpr (kLoadable<Acc, T>) {
-      if (plan.b_row == 1 && task.row_count == 1) return stream<8>(plan, task);
+      if (plan.b_row == 1 && task.row_count == 1) {
+        if constexpr (sizeof(Acc) * kLanesOf<hn::ScalableTag<Acc>> >= 64) {
+          return stream_in_order(plan, task);
+        } else {
+          return stream<8>(plan, task);
+        }
+      }
       if (plan.b_row == 1 && task.row_count <= 2 * kDotRows) return stream<4>(plan, task);
     }
     const T* b = reinterpret_cast<const T*>(task.b);

@@ -1,5 +1,11 @@
 // Kernels for the formats with codebooks and the ternary ones.
+// These are large and rarely met: machines without AVX2 decode the weights instead, AVX-512 without its 8-bit dot
+// product takes AVX2.
 #define HWY_WANT_AVX3_DL 1
+#if defined(__x86_64__) || defined(__i386__)
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3)
+#endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/matmul_packed_codebook.cpp"
 #include "hwy/foreach_target.h"
