@@ -13,16 +13,13 @@
 
 namespace wick {
 
-// The whole server on a port of its own, with Ember.
+// The whole server on a port of its own, with Ember or with other models.
 class ApiServer {
  public:
-  explicit ApiServer(EngineOptions engine = {}, HttpServerOptions options = {}) {
-    engine.context = engine.context ? engine.context : 4096;
-    engine.kv_bytes = engine.kv_bytes ? engine.kv_bytes : int64_t{64} << 20;
-    ModelEntry entry;
-    entry.name = "ember";
-    entry.engine = engine;
-    host_ = std::make_shared<ModelHost>(std::vector<ModelEntry>{entry}, int64_t{1} << 30);
+  explicit ApiServer(const EngineOptions& engine = {}, HttpServerOptions options = {})
+      : ApiServer(std::vector<ModelEntry>{ember(engine)}, std::move(options)) {}
+  explicit ApiServer(std::vector<ModelEntry> models, HttpServerOptions options = {}) {
+    host_ = std::make_shared<ModelHost>(std::move(models), int64_t{1} << 30);
     api_ = std::make_unique<Api>(host_, metrics_);
     Router router;
     api_->add_routes(router);
@@ -55,11 +52,18 @@ class ApiServer {
     return open;
   }
 
+  uint16_t port() const { return server_->port(); }
   ModelHost& host() { return *host_; }
   Api& api() { return *api_; }
   HttpServer& http() { return *server_; }
 
  private:
+  static ModelEntry ember(EngineOptions engine) {
+    engine.context = engine.context ? engine.context : 4096;
+    engine.kv_bytes = engine.kv_bytes ? engine.kv_bytes : int64_t{64} << 20;
+    return {"ember", {}, {}, engine};
+  }
+
   std::shared_ptr<Metrics> metrics_ = std::make_shared<Metrics>();
   std::shared_ptr<ModelHost> host_;
   std::unique_ptr<Api> api_;
