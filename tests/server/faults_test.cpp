@@ -10,6 +10,7 @@
 #include <map>
 #include <thread>
 
+#include "server/heap_limits.h"
 #include "support/api_server.h"
 #include "support/fault_visits.h"
 
@@ -36,6 +37,18 @@ int64_t open_files() {
   return std::distance(begin(files), end(files));
 }
 
+// The last connection may be about to close.
+int64_t settled_files() {
+  int64_t count = open_files();
+  for (int same = 0; same < 20;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const int64_t now = open_files();
+    same = now == count ? same + 1 : 0;
+    count = now;
+  }
+  return count;
+}
+
 struct Memory {
   int64_t resident = 0;
   int64_t allocated = 0;  // from the heap, and not freed
@@ -51,10 +64,18 @@ Memory memory_now() {
 
 class Faults : public testing::Test {
  protected:
+  static void SetUpTestSuite() { limit_heap(); }
+
   void load_models() {
     for (const KnownRequest& request : known_.requests()) {
       EXPECT_EQ(request.problem_of(server_.post(request.target, request.body())), "");
     }
+    EXPECT_TRUE(comes_true([&] { return is_alone(); }));
+  }
+
+  // The connection that asks is the only one.
+  bool is_alone() const {
+    return server_.get("/metrics").body.find("\nwick_http_connections 1\n") != std::string::npos;
   }
 
   void play(uint64_t first, uint64_t last) {
@@ -85,9 +106,9 @@ class Faults : public testing::Test {
 
   // Nobody is connected, nothing is computed, and what an engine holds is its cache.
   void expect_quiet() {
+    EXPECT_TRUE(comes_true([&] { return is_alone(); }));
     EXPECT_TRUE(comes_true([&] { return open_files() == files_before_; }))
         << open_files() << " files are open, before it were " << files_before_;
-    EXPECT_NE(metrics().find("\nwick_http_connections 1\n"), std::string::npos) << metrics();  // that asks
     for (const char* model : {"tiny", "ember"}) {
       const auto engine = server_.host().loaded(model);
       ASSERT_TRUE(engine);
@@ -101,8 +122,6 @@ class Faults : public testing::Test {
     }
   }
 
-  std::string metrics() const { return server_.get("/metrics").body; }
-
   KnownAnswers known_;
   ApiServer server_{known_.models()};
   int64_t files_before_ = 0;
@@ -113,7 +132,7 @@ class Faults : public testing::Test {
 
 TEST_F(Faults, AreSurvivedAndEverybodyElseIsAnswered) {
   load_models();
-  files_before_ = open_files();
+  files_before_ = settled_files();
   const uint64_t count = visits();
   play(0, count / 3);
   expect_quiet();
@@ -124,8 +143,8 @@ TEST_F(Faults, AreSurvivedAndEverybodyElseIsAnswered) {
   EXPECT_EQ(problems_, 0);
   for (const FaultVisit::Kind& kind : FaultVisit::kinds()) EXPECT_GT(counts_[kind.name], 0) << kind.name;
   if (kMemoryIsOurs) {
-    EXPECT_LT(end.allocated, third.allocated + kMebibyte) << third.allocated;
-    EXPECT_LT(end.resident, third.resident + 16 * kMebibyte) << third.resident;
+    EXPECT_LT(end.allocated, third.allocated + 2 * kMebibyte);  // caches are still filling
+    EXPECT_LT(end.resident, third.resident + 32 * kMebibyte);   // see limit_heap
   }
   if (std::getenv("WICK_FAULT_REQUESTS")) {
     for (const auto& [name, times] : counts_) std::cout << name << ": " << times << "\n";

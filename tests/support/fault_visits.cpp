@@ -117,8 +117,20 @@ constexpr Wrong kWrongBodies[] = {
 
 // Bytes that no JSON text may have.
 constexpr std::string_view kBadTexts[] = {
-    "\xFF", "\xC0\xAF", "\xED\xA0\x80", "\xE2\x82", "\xF4\x90\x80\x80", "\x80", R"(\ud800)", R"(\udc00\ud800)",
-    R"(\ud800\u0041)", "\x01", "\n", R"(\x41)", R"(\u12G4)", std::string_view("\0", 1),
+    "\xFF",
+    "\xC0\xAF",
+    "\xED\xA0\x80",
+    "\xE2\x82",
+    "\xF4\x90\x80\x80",
+    "\x80",
+    R"(\ud800)",
+    R"(\udc00\ud800)",
+    R"(\ud800\u0041)",
+    "\x01",
+    "\n",
+    R"(\x41)",
+    R"(\u12G4)",
+    std::string_view("\0", 1),
 };
 
 // Requests that are not HTTP as it should be; %t is a target.
@@ -317,8 +329,8 @@ std::string FaultVisit::probe() {
   const std::string_view target = kProbes[below(std::size(kProbes))];
   const HttpAnswer answer = client().get(target);
   if (answer.status != 200) return cat("status ", answer.status, " at ", target);
-  const bool is_right = target == "/metrics" ? answer.body.find("wick_http_connections") != std::string::npos
-                                             : json::accept(answer.body);
+  const bool is_right =
+      target == "/metrics" ? answer.body.find("wick_http_connections") != std::string::npos : json::accept(answer.body);
   return is_right ? "" : cat(target, " has ", answer.body);
 }
 
@@ -379,7 +391,8 @@ std::string FaultVisit::damaged_json() {
   std::string body = request.body();
   for (size_t left = 1 + below(4); left > 0 && !body.empty(); --left) {
     const size_t at = below(body.size());
-    const auto byte = static_cast<char>(one_in(2) ? below(256) : static_cast<unsigned char>("{}[]\",:\\0e-"[below(11)]));
+    const auto byte =
+        static_cast<char>(one_in(2) ? below(256) : static_cast<unsigned char>("{}[]\",:\\0e-"[below(11)]));
     switch (below(5)) {
       case 0: body[at] = byte; break;
       case 1: body.insert(at, 1, byte); break;

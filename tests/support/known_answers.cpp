@@ -24,8 +24,8 @@ std::string words(size_t count, uint32_t seed) {
   return text;
 }
 
-std::string generate(const std::shared_ptr<const TextModel>& model, const std::vector<int32_t>& prompt,
-                     int64_t context, int64_t tokens, float temperature, uint64_t seed) {
+std::string generate(const std::shared_ptr<const TextModel>& model, const std::vector<int32_t>& prompt, int64_t context,
+                     int64_t tokens, float temperature, uint64_t seed) {
   Generator generator(model, {.context = context});
   GenerateParams params;
   params.sampling = model->recommended();
@@ -117,8 +117,8 @@ KnownAnswers::KnownAnswers() {
   std::ofstream(folder_.path() / "chat_template.jinja")
       << "{% for message in messages %}a1 {{ message.content }} a3 {% endfor %}a4";
   const auto tiny = TextModel::load(folder_.path()), ember = TextModel::ember();
-  tiny_kv_bytes_ = KvCache::bytes_per_block(tiny->model().facts().kv_layers, DType::kF16) *
-                   (kTinyContext / kKvBlockTokens + 9);
+  tiny_kv_bytes_ =
+      KvCache::bytes_per_block(tiny->model().facts().kv_layers, DType::kF16) * (kTinyContext / kKvBlockTokens + 9);
   for (uint32_t i = 0; i < 12; ++i) {
     // Some begin alike, so that they share blocks.
     const std::string prompt = cat(i % 3 ? words(16 * (i % 3), 1) + " " : "", words(1 + 7 * i, i + 2));
@@ -130,7 +130,8 @@ KnownAnswers::KnownAnswers() {
   add_completion(ember, "ember", "Na\xC3\xAFve \xE6\x97\xA5\xE6\x9C\xAC \xF0\x9F\x94\xA5", 6, 2, 1);
   add_tokens(*ember, "ember", "Na\xC3\xAFve \xE6\x97\xA5\xE6\x9C\xAC and \xF0\x9F\x94\xA5");
   const std::string prompt = words(8, 99);
-  long_ = {kText, cat(R"("model": "tiny", "prompt": )", json_text(prompt), R"(, "max_tokens": 200, "temperature": 0)"), {}};
+  long_ = {
+      kText, cat(R"("model": "tiny", "prompt": )", json_text(prompt), R"(, "max_tokens": 200, "temperature": 0)"), {}};
   long_.answers.push_back(generate(tiny, tiny->tokenizer().encode(prompt), kTinyContext, 200, 0, 0));
 }
 
@@ -153,12 +154,13 @@ void KnownAnswers::add_chat(const std::shared_ptr<const TextModel>& model, std::
   const std::string messages = cat(R"([{"role": "user", "content": )", json_text(question), "}]");
   ChatInput input;
   input.messages = jinja::Value(Json::parse(messages, "messages"));
-  const std::string text = generate(model, make_chat_prompt(*model, input).tokens, context_of_model(name), tokens,
-                                    temperature, kSeed);
+  const std::string text =
+      generate(model, make_chat_prompt(*model, input).tokens, context_of_model(name), tokens, temperature, kSeed);
   const std::string head = cat(R"("model": ")", name, R"(", )", sampling_fields(temperature, kSeed));
   requests_.push_back({kChat, cat(head, R"(, "messages": )", messages, R"(, "max_tokens": )", tokens), {text}});
   if (temperature > 0) return;
-  requests_.push_back({kResponses, cat(head, R"(, "input": )", messages, R"(, "max_output_tokens": )", tokens), {text}});
+  requests_.push_back(
+      {kResponses, cat(head, R"(, "input": )", messages, R"(, "max_output_tokens": )", tokens), {text}});
 }
 
 void KnownAnswers::add_tokens(const TextModel& model, std::string_view name, const std::string& text) {
