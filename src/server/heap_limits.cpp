@@ -20,4 +20,13 @@ void limit_heap() {
 #endif
 }
 
+void return_freed_memory() {
+#ifdef __GLIBC__
+  constexpr size_t kJoins = 128 << 10;
+  void* volatile block = std::malloc(kJoins);  // freeing one of this size cuts the end of this thread's own heap ...
+  std::free(block);
+  malloc_trim(0);  // ... which this leaves alone
+#endif
+}
+
 }  // namespace wick

@@ -1,6 +1,7 @@
 // The whole server among clients who leave, stall, and send nonsense. WICK_FAULT_REQUESTS says how many come.
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -54,12 +55,16 @@ struct Memory {
   int64_t allocated = 0;  // from the heap, and not freed
 };
 
-Memory memory_now() {
-  malloc_trim(0);
+int64_t resident_bytes() {
   int64_t pages = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+Memory memory_now() {
+  return_freed_memory();
   const auto heap = mallinfo2();
-  return {resident * 4096, static_cast<int64_t>(heap.uordblks + heap.hblkhd)};
+  return {resident_bytes(), static_cast<int64_t>(heap.uordblks + heap.hblkhd)};
 }
 
 class Faults : public testing::Test {
@@ -150,6 +155,20 @@ TEST_F(Faults, AreSurvivedAndEverybodyElseIsAnswered) {
     for (const auto& [name, times] : counts_) std::cout << name << ": " << times << "\n";
     std::cout << "allocated " << third.allocated << " -> " << end.allocated << " bytes, resident " << third.resident
               << " -> " << end.resident << "\n";
+  }
+}
+
+// Read, its values take a hundred times the memory of its body.
+TEST_F(Faults, ALargeRequestLeavesNoMemoryBehind) {
+  load_models();
+  std::string body = R"({"prompt": "a1", "max_tokens": 1, "unknown": [[])";
+  for (int i = 0; i < 500'000; ++i) body += ",[]";
+  body += "]}";
+  const int64_t before = resident_bytes();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(server_.post("/v1/completions", body).status, 200);
+  if (kMemoryIsOurs) {
+    EXPECT_TRUE(comes_true([&] { return resident_bytes() < before + 32 * kMebibyte; }))
+        << before << " -> " << resident_bytes();
   }
 }
 
