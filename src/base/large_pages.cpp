@@ -122,17 +122,25 @@ bool has_large_pages(std::span<const std::byte> bytes) {
   return false;
 }
 
-bool copy_to_large_pages(std::span<std::byte> bytes) {
+bool copy_to_large_pages(std::span<std::byte> bytes, const std::atomic<bool>* stop) {
   const LargePages pages(bytes);
   std::atomic<bool> all = pages.count() > 0;
-  parallel_for(ceil_div(pages.count() * kLargePage, kPiece), 1, [&](int64_t first, int64_t last) {
+  const auto copy_pieces = [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last && all; ++i) {
+      if (stop && *stop) all = false;
       const int64_t begin = pages.begin + i * kPiece, size = std::min(kPiece, pages.end - begin);
       NewPages copy(size);
       if (copy.data()) std::memcpy(copy.data(), at_address(begin), static_cast<size_t>(size));
       if (!copy.data() || !copy.move_to(at_address(begin))) all = false;
     }
-  });
+  };
+  const int64_t pieces = ceil_div(pages.count() * kLargePage, kPiece);
+  // Whoever may stop it does it beside other work, which has the threads.
+  if (stop) {
+    copy_pieces(0, pieces);
+  } else {
+    parallel_for(pieces, 1, copy_pieces);
+  }
   return all;
 }
 
@@ -149,7 +157,7 @@ void map_pages(std::span<std::byte> bytes) {
 void advise_large_pages(std::span<std::byte>) {}
 bool is_in_memory(std::span<std::byte>) { return false; }
 bool has_large_pages(std::span<const std::byte>) { return false; }
-bool copy_to_large_pages(std::span<std::byte>) { return false; }
+bool copy_to_large_pages(std::span<std::byte>, const std::atomic<bool>*) { return false; }
 void map_pages(std::span<std::byte>) {}
 
 #endif

@@ -41,6 +41,8 @@ std::shared_ptr<const MappedFile> MappedFile::in_memory(std::filesystem::path na
   return file;
 }
 
+bool MappedFile::may_copy_weights() { return env_int("WICK_COPY_WEIGHTS", 0, 1).value_or(1) == 1; }
+
 void MappedFile::forget(int64_t offset, int64_t count) const {
   const auto size = static_cast<int64_t>(size_);
   if (!is_mapped_ || copied_ || offset < 0 || count <= 0 || offset > size || count > size - offset) return;
@@ -52,20 +54,24 @@ void MappedFile::forget(int64_t offset, int64_t count) const {
   if (begin < end) madvise(const_cast<std::byte*>(data_) + begin, static_cast<size_t>(end - begin), MADV_DONTNEED);
 }
 
-bool MappedFile::prepare() const {
-  const bool may_copy = env_int("WICK_COPY_WEIGHTS", 0, 1).value_or(1) == 1 && !forgot_ && !copied_;
-  if (!is_mapped_ || size_ == 0) return false;
+void MappedFile::map_if_in_memory() const {
+  may_copy_weights();  // a bad value is told at once
+  if (!is_mapped_ || size_ == 0) return;
   const std::span<std::byte> bytes(const_cast<std::byte*>(data_), size_);
   advise_large_pages(bytes);
-  if (!is_in_memory(bytes)) return false;
-  bool large = copied_ || has_large_pages(bytes);
+  if (is_in_memory(bytes)) map_pages(bytes);
+}
+
+bool MappedFile::use_large_pages(const std::atomic<bool>* stop) const {
+  const bool may_copy = may_copy_weights() && !forgot_;
+  if (!is_mapped_ || size_ == 0) return false;
+  const std::span<std::byte> bytes(const_cast<std::byte*>(data_), size_);
+  if (copied_ || !is_in_memory(bytes)) return copied_;
+  if (has_large_pages(bytes)) return true;
   // Copies take memory from nobody: twice their size must be to spare.
-  if (!large && may_copy && spare_memory() / 2 >= static_cast<int64_t>(size_)) {
-    copied_ = true;
-    large = copy_to_large_pages(bytes);
-  }
-  map_pages(bytes);
-  return large;
+  if (!may_copy || spare_memory() / 2 < static_cast<int64_t>(size_)) return false;
+  copied_ = true;
+  return copy_to_large_pages(bytes, stop);
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {

@@ -9,7 +9,7 @@
 
 namespace wick {
 
-// A file mapped read-only into memory. Pages are read when touched and shared between processes, until prepare().
+// A file mapped read-only into memory. Pages are read when touched and shared between processes, until use_large_pages().
 //
 // The bytes are those of the file itself: if another process makes the file shorter while it is open, touching a page
 // past the new end kills the process (SIGBUS), as with every mapping. Replace model files by renaming a new one over
@@ -25,14 +25,16 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Gets ready for reading all bytes over and over, as weights are. Asks for large pages: small ones cost a third of
-  // the speed where each page is looked up in two tables, as in a virtual machine. A file that is not in memory is left
-  // to be read as it is touched. One that is there already in small pages is copied in place into large ones of this
-  // process, if memory is plentiful and WICK_COPY_WEIGHTS is not 0; readers on other threads do not notice. Returns
-  // whether the bytes lie in large pages now.
-  bool prepare() const;
+  // Maps the pages at once if the system has the file in memory, so that touching them costs nothing later. Reads
+  // nothing from the disk: a file that is not in memory is read as it is touched, in large pages if the system can.
+  void map_if_in_memory() const;
+  // For bytes that are read over and over, as weights are: small pages cost a third of the speed where each is looked
+  // up in two tables, as in a virtual machine. A file that is in memory in small pages is copied in place into large
+  // ones of this process, if memory is plentiful and WICK_COPY_WEIGHTS is not 0; readers on other threads do not
+  // notice. Ends early once `stop` is true. Returns whether the bytes lie in large pages now.
+  bool use_large_pages(const std::atomic<bool>* stop = nullptr) const;
   // Drops the pages that lie wholly inside these bytes from this process's memory; touched again, they are read again.
-  // Does nothing behind a prepare() that copied, and keeps a later one from copying.
+  // Does nothing behind a use_large_pages() that copied, and keeps a later one from copying.
   void forget(int64_t offset, int64_t count) const;
 
   MappedFile(const MappedFile&) = delete;
@@ -43,6 +45,8 @@ class MappedFile {
   MappedFile(std::filesystem::path path, const std::byte* data, size_t size);
 
   std::filesystem::path path_;
+  static bool may_copy_weights();
+
   const std::byte* data_;
   size_t size_;
   bool is_mapped_ = true;

@@ -17,6 +17,7 @@
 #include "cli/shared_options.h"
 #include "cli/terminal.h"
 #include "server/api/api.h"
+#include "server/heap_limits.h"
 #include "server/http/http_server.h"
 #include "server/journal.h"
 #include "server/model_host.h"
@@ -162,6 +163,7 @@ void preload(ModelHost& host, const ServeArguments& arguments, const std::vector
 }
 
 int serve(const ServeArguments& arguments) {
+  limit_heap();
   if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
   const std::vector<ModelEntry> entries = entries_of(arguments);
   std::vector<std::string> names;

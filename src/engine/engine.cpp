@@ -15,6 +15,7 @@ namespace {
 using Lock = std::lock_guard<std::mutex>;
 
 constexpr int64_t kMostChoices = 128;
+constexpr int64_t kSettledSteps = 8;  // passes after which an engine is taken to be used for long
 
 // Engines take turns: a pass uses all compute threads.
 FairMutex& compute_turn() {
@@ -231,7 +232,7 @@ Tensor Engine::forward(const StepPlan& plan) {
 
 void Engine::take_tokens(const StepPlan& plan, const Tensor& logits, double seconds) {
   const Lock lock(state_mutex_);
-  ++counters_.steps;
+  if (++counters_.steps == kSettledSteps) model_->use_large_pages();
   counters_.busy_seconds += last_seconds_ = seconds;
   last_prefill_tokens_ = last_decode_tokens_ = 0;
   std::vector<std::pair<std::shared_ptr<OpenRequest>, Error>> failed;

@@ -11,6 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr size_t kSettledTokens = 8;  // an answer of more is taken to be a long one
 constexpr int64_t kFirstChunk = 32;  // tokens, while it is not known how long a pass takes; and the least
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -125,6 +126,7 @@ class Generator::Run {
     if (room() < 1) return answer_.end(StopReason::kContextFull);
     pending_.assign(1, answer_.tokens().back());
     if (params_.drafter && !hooks()) draft();  // hooks must not see guesses that turn out wrong
+    if (answer_.tokens().size() == kSettledTokens) generator_.model_->use_large_pages();
     const RecurrentState before = pending_.size() > 1 ? generator_.state_.clone() : RecurrentState();
     const auto start = generator_.tokens_.size();
     const ArenaScope scope(generator_.arena_);
@@ -213,6 +215,7 @@ void Generator::score(std::span<const int32_t> tokens, FunctionRef<void(int64_t,
     throw Error(ErrorCode::kInvalidArgument, cat("the text has ", total, " tokens, the context ", context_));
   }
   forget();
+  model_->use_large_pages();
   for (int64_t done = 0; done < total;) {
     const int64_t count = std::min(prefill_chunk_, total - done);
     const ArenaScope scope(arena_);

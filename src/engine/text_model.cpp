@@ -94,6 +94,7 @@ std::shared_ptr<const TextModel> TextModel::assemble(Files files, const LoadOpti
       std::async(kHasThreads ? std::launch::async : std::launch::deferred, files.tokenizer);
   const WeightSource source(files.checkpoint);
   model->model_ = load_model(source, options);
+  model->computes_from_files_ = options.quantize == "auto" && options.device == Device::cpu();
   if (options.chat_template.empty()) {
     model->chat_ = files.chat();
   } else {
@@ -135,6 +136,24 @@ void TextModel::read_recommended(const Json& generation) {
   for (const char* name : {"do_sample", "temperature", "top_k", "top_p", "min_p", "repetition_penalty"}) {
     recommends_ = recommends_ || generation.find(name);
   }
+}
+
+TextModel::~TextModel() {
+  is_ending_ = true;
+  if (large_pages_.joinable()) large_pages_.join();
+}
+
+void TextModel::use_large_pages() const {
+  if (!computes_from_files_ || !kHasThreads) return;
+  std::call_once(large_pages_once_, [this] {
+    large_pages_ = std::thread([this] {
+      try {
+        for (const auto& file : checkpoint_.files()) file->use_large_pages(&is_ending_);
+      } catch (const Error&) {
+        // Slower, not wrong: weights that were not moved are where they were.
+      }
+    });
+  });
 }
 
 std::string TextModel::describe_bad_weight() const { return wick::describe_bad_weight(checkpoint_); }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/sampling_params.h"
@@ -25,6 +27,11 @@ struct LoadOptions : ModelOptions {
 // sampling its makers recommend. Immutable and thread-safe.
 class TextModel {
  public:
+  TextModel() = default;
+  TextModel(const TextModel&) = delete;
+  TextModel& operator=(const TextModel&) = delete;
+  ~TextModel();
+
   // A Hugging Face folder, a .gguf file or a .safetensors file in its folder. Throws Error naming the file and the
   // field at fault; nothing is left behind.
   static std::shared_ptr<const TextModel> load(const std::filesystem::path& path, const LoadOptions& options = {});
@@ -39,6 +46,10 @@ class TextModel {
   bool is_end(int32_t token) const;
   const SamplingParams& recommended() const { return recommended_; }
   bool recommends() const { return recommends_; }  // false: the files say nothing about sampling
+
+  // Moves the weights into large pages in the background, once: faster for all who compute more than a few tokens,
+  // while the first ones need not wait for it.
+  void use_large_pages() const;
 
   // Why logits may have become NaN: "tensor 'x' has nan at index 7", or nothing. Reads all weights.
   std::string describe_bad_weight() const;
@@ -62,6 +73,10 @@ class TextModel {
   bool recommends_ = false;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const TokenVocabulary> grammar_vocabulary_;
+  bool computes_from_files_ = false;  // weights are where the files are mapped
+  mutable std::once_flag large_pages_once_;
+  mutable std::atomic<bool> is_ending_ = false;
+  mutable std::thread large_pages_;
 };
 
 }  // namespace wick

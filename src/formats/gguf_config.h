@@ -24,7 +24,8 @@ struct RopeTensor {
 };
 std::vector<RopeTensor> rope_tensors(const Json& config);
 
-// The part of config.json that describes the text model: "text_config" where there is one.
+// The part of config.json that describes the text model: "text_config" where there is one, here or in a
+// "thinker_config".
 const Json& text_config(const Json& config);
 
 }  // namespace wick

@@ -265,7 +265,8 @@ std::vector<float> llama3_factors(const Json& config) {
 }  // namespace
 
 const Json& text_config(const Json& config) {
-  const Json* nested = present(config, "text_config");
+  const Json* thinker = present(config, "thinker_config");
+  const Json* nested = present(thinker && thinker->is_object() ? *thinker : config, "text_config");
   return nested && nested->is_object() ? *nested : config;
 }
 

@@ -3,29 +3,17 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/decoder_step.h"
+#include "models/input_embeddings.h"
 #include "models/logit_hooks.h"
+#include "nn/scratch.h"
 #include "ops/add.h"
 #include "ops/embedding.h"
 #include "ops/index_select.h"
 #include "ops/mul.h"
 #include "ops/tanh.h"
-#include "tensor/arena.h"
 #include "tensor/create.h"
 
 namespace wick {
-namespace {
-
-// Computes with scratch memory of its own, which is used again once the result is gone: a pass needs the memory of one
-// part of a layer and not of all layers.
-template <typename Body>
-Tensor in_scratch(const Body& body) {
-  Arena* arena = Arena::current();
-  if (!arena) return body();
-  const ArenaScope scope(*arena);
-  return body();
-}
-
-}  // namespace
 
 Tensor DecoderLayer::mix(const Tensor& normed, const DecoderStep& step) const {
   if (kind.convolution) return convolution(normed, step.convolutions[state_index], step.hooks, index);
@@ -70,6 +58,7 @@ Tensor Decoder::embed(const ForwardBatch& batch, const DecoderStep& step) const 
   const Tensor ids = from_vector(batch.tokens, {static_cast<int64_t>(batch.tokens.size())}).to_device(device_);
   Tensor x = embedding(ids, embedding_).to_dtype(DType::kF32);
   if (config_.embedding_scale != 1) x = mul(x, config_.embedding_scale);
+  x = place_embeddings(batch, x);
   x = step.hooks(HookPoint::kEmbed, -1, x);
   if (positions_.defined()) {
     x = add(x, embedding(step.position_ids.to_device(device_), positions_).to_dtype(DType::kF32));

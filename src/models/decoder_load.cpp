@@ -180,6 +180,7 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
     layers_.push_back(std::move(layer));
   }
   facts_.recurrent = convolutions > 0;
+  facts_.takes_embeddings = true;
   facts_.window = widest_window(config_.kinds);
   final_norm_ = norm(names.final_norm);
   if (config_.tied) {

@@ -6,8 +6,15 @@
 
 #include "hooks/sequence_hooks.h"
 #include "nn/recurrent_state.h"
+#include "tensor/tensor.h"
 
 namespace wick {
+
+// Rows that stand in for the embeddings of tokens: what a model hears or sees.
+struct InputEmbeddings {
+  int64_t position = 0;  // in the sequence, of the first row
+  Tensor rows;           // f32 [count, hidden] on the model's device
+};
 
 // One sequence's part in a batch: a chunk of a prompt, one token of an answer, a draft to be checked.
 struct SequenceRows {
@@ -18,6 +25,9 @@ struct SequenceRows {
   std::span<const int32_t> blocks;
   RecurrentState* state = nullptr;  // for models that have one
   const SequenceHooks* hooks = nullptr;
+  // Of the whole sequence, however it is cut: those at other positions than this part's are passed over. Ascending, and
+  // no two at one position. The tokens that they replace count only as places.
+  std::span<const InputEmbeddings> embeddings;
 };
 
 // Tokens of any number of sequences in one flat list. The forward pass of every model takes this and nothing else.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -12,6 +13,32 @@ Error bad(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("f
 
 bool looks_at_maps(const SequenceHooks* hooks) {
   return hooks && (hooks->touches(HookPoint::kAttnScores) || hooks->touches(HookPoint::kAttnPattern));
+}
+
+void check_embeddings(const SequenceRows& rows, size_t index, const ModelFacts& facts, Device device) {
+  if (rows.embeddings.empty()) return;
+  if (!facts.takes_embeddings) {
+    throw bad(cat("sequence ", index, " brings embeddings, which this ", facts.family, " does not take"));
+  }
+  int64_t free_from = 0;
+  for (const InputEmbeddings& given : rows.embeddings) {
+    const Tensor& x = given.rows;
+    if (!x.defined() || x.dtype() != DType::kF32 || x.rank() != 2 || x.dim(1) != facts.hidden) {
+      throw bad(cat("embeddings of sequence ", index, " are ",
+                    x.defined() ? cat(x.dtype(), " ", x.shape()) : std::string("undefined"), ", expected f32 [rows, ",
+                    facts.hidden, "]"));
+    }
+    if (x.device() != device) {
+      throw bad(cat("embeddings of sequence ", index, " are on ", x.device(), ", the model is on ", device));
+    }
+    if (given.position < free_from) {
+      throw bad(cat("embeddings of sequence ", index, " begin at position ", given.position, ", expected at least ",
+                    free_from));
+    }
+    const auto end = checked_add(given.position, x.dim(0));
+    if (!end) throw bad(cat("embeddings of sequence ", index, " begin at position ", given.position));
+    free_from = *end;
+  }
 }
 
 void check_sequence(const SequenceRows& rows, size_t index, const ModelFacts& facts, int64_t blocks) {
@@ -51,6 +78,7 @@ Tensor LanguageModel::forward(const ForwardBatch& batch, const KvCache& cache) c
   int64_t rows = 0;
   for (size_t i = 0; i < batch.sequences.size(); ++i) {
     check_sequence(batch.sequences[i], i, facts_, cache.blocks());
+    check_embeddings(batch.sequences[i], i, facts_, device());
     rows += batch.sequences[i].tokens;
   }
   if (rows != count || count == 0) throw bad(cat("the sequences have ", rows, " tokens, the batch ", count));

@@ -23,7 +23,8 @@ struct ModelFacts {
   // Tokens that a token sees, itself among them, in the attention layer that sees furthest. Blocks before them may be
   // given up. 0: a layer sees everything, or there is no attention.
   int64_t window = 0;
-  bool recurrent = false;  // sequences need a state from new_state()
+  bool recurrent = false;         // sequences need a state from new_state()
+  bool takes_embeddings = false;  // sequences may bring InputEmbeddings
 };
 
 // A model that continues sequences of tokens. Immutable once loaded: any number of threads may run passes over

@@ -96,7 +96,7 @@ std::unique_ptr<LanguageModel> load_model(const WeightSource& source, const Mode
   std::unique_ptr<LanguageModel> model = builder.build(loader);
   const bool reads_files = options.quantize == "auto" && options.device == Device::cpu();
   for (const auto& file : source.checkpoint().files()) {
-    if (reads_files) file->prepare();
+    if (reads_files) file->map_if_in_memory();
   }
   if (options.progress) options.progress(total, total);
   return model;

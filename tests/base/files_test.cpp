@@ -59,7 +59,7 @@ bool system_has_large_pages() {
   return std::getline(file, line) && line.find("[never]") == std::string::npos;
 }
 
-TEST(MappedFile, PreparingKeepsEveryByteWhileOthersRead) {
+TEST(MappedFile, LargePagesKeepEveryByteWhileOthersRead) {
   const TempFolder folder;
   const std::string contents = large_contents();
   std::ofstream(folder.path() / "data", std::ios::binary) << contents;
@@ -72,8 +72,8 @@ TEST(MappedFile, PreparingKeepsEveryByteWhileOthersRead) {
         wrong += text_of(*file)[i] != contents[i];
     }
   });
-  const bool large = file->prepare();
-  const bool again = file->prepare();
+  const bool large = file->use_large_pages();
+  const bool again = file->use_large_pages();
   done = true;
   reader.join();
   EXPECT_EQ(wrong, 0);
@@ -84,14 +84,24 @@ TEST(MappedFile, PreparingKeepsEveryByteWhileOthersRead) {
   EXPECT_TRUE(large || !system_has_large_pages() || spare_memory() < int64_t{64} << 20);
 }
 
-TEST(MappedFile, PreparingCopiesOnlyWhereItMay) {
+TEST(MappedFile, MovingToLargePagesCanBeStopped) {
+  const TempFolder folder;
+  const std::string contents = large_contents();
+  std::ofstream(folder.path() / "data", std::ios::binary) << contents;
+  const auto file = MappedFile::open(folder.path() / "data");
+  const std::atomic<bool> stop = true;
+  EXPECT_FALSE(file->use_large_pages(&stop));
+  EXPECT_TRUE(text_of(*file) == contents);
+}
+
+TEST(MappedFile, LargePagesAreCopiedOnlyWhereTheyMay) {
   const TempFolder folder;
   const std::string contents = large_contents();
   std::ofstream(folder.path() / "data", std::ios::binary) << contents;
   const auto check = [&](bool forget_first) {
     const auto file = MappedFile::open(folder.path() / "data");
     if (forget_first) file->forget(0, 1 << 20);
-    file->prepare();
+    file->use_large_pages();
     EXPECT_TRUE(text_of(*file) == contents);
     std::ofstream(folder.path() / "data", std::ios::binary | std::ios::in).seekp(5 << 20) << "changed";
     EXPECT_EQ(text_of(*file).substr(5 << 20, 7), "changed") << "this is not the file any more";
@@ -101,9 +111,9 @@ TEST(MappedFile, PreparingCopiesOnlyWhereItMay) {
   setenv("WICK_COPY_WEIGHTS", "0", 1);
   check(false);
   setenv("WICK_COPY_WEIGHTS", "yes", 1);
-  EXPECT_ERROR(MappedFile::open(folder.path() / "data")->prepare(), kInvalidArgument, "WICK_COPY_WEIGHTS='yes'");
+  EXPECT_ERROR(MappedFile::open(folder.path() / "data")->use_large_pages(), kInvalidArgument, "WICK_COPY_WEIGHTS='yes'");
   unsetenv("WICK_COPY_WEIGHTS");
-  MappedFile::in_memory("name", {}, nullptr)->prepare();
+  MappedFile::in_memory("name", {}, nullptr)->use_large_pages();
 }
 
 TEST(Env, NumbersAreCheckedWhole) {

@@ -60,6 +60,28 @@ const std::vector<const char*> kSchemas = {
     R"({"patternProperties":{"^x":{"type":"integer","multipleOf":7}},"additionalProperties":false,"propertyNames":{"maxLength":3}})",
 };
 
+// The first character chooses the endpoint: chat, completions, responses, tokenize, detokenize.
+const std::vector<const char*> kRequests = {
+    R"(0{"model":"m","messages":[{"role":"system","content":"x"},{"role":"user","content":[{"type":"text","text":"y"}]},
+        {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f",
+        "arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"z"}],"tools":[{"type":"function","function":
+        {"name":"f","parameters":{"type":"object"}}}],"tool_choice":{"type":"function","function":{"name":"f"}},
+        "response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"}}},"n":2,
+        "temperature":0.5,"seed":-3,"stop":["a","b"],"logit_bias":{"5":-100},"logprobs":true,"top_logprobs":3,
+        "stream":true,"stream_options":{"include_usage":true},"timeout":1.5,"priority":"high","mirostat":2,
+        "chat_template_kwargs":{"a":[1]},"reasoning_effort":"low","dry_breakers":["\n"],"max_completion_tokens":9})",
+    R"(1{"prompt":["a",[1,2]],"max_tokens":0,"echo":true,"logprobs":5,"top_k":3,"min_p":0.1,
+        "grammar":"root ::= \"a\""})",
+    R"(1{"prompt":[1,2,3],"suffix":"","best_of":1,"repetition_penalty":1.1,"xtc_probability":0.5,"ignore_eos":true})",
+    R"(2{"input":[{"role":"user","content":[{"type":"input_text","text":"x"}]},{"type":"function_call","call_id":"c",
+        "name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}],"instructions":"i",
+        "tools":[{"type":"function","name":"f","parameters":{}}],"text":{"format":{"type":"json_object"}},
+        "reasoning":{"effort":"high"},"max_output_tokens":4,"metadata":{"k":"v"},"store":false})",
+    R"(3{"content":"x","add_special":false,"with_pieces":true})",
+    R"(3{"messages":[{"role":"user","content":"\ud83d\ude00"}]})",
+    R"(4{"tokens":[1,2,3],"skip_special":true})",
+};
+
 void write_templates(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   std::vector<std::string> sources = wick::template_seeds();
@@ -87,4 +109,5 @@ int main(int argc, char** argv) {
   write_texts(folder / "grammar", kGrammars);
   write_texts(folder / "schema", kSchemas);
   write_templates(folder / "template");
+  write_texts(folder / "api_request", kRequests);
 }

@@ -1,6 +1,7 @@
 // Requests of the API: what is read from them, and the sentence for each mistake.
 #include <gtest/gtest.h>
 
+#include "server/api/api.h"
 #include "server/api/chat_request.h"
 #include "server/api/completion_request.h"
 #include "server/api/openapi.h"
@@ -248,6 +249,31 @@ void check_references(const OrderedJson& part, const OrderedJson& schemas) {
   }
   if (!part.is_structured()) return;
   for (const auto& item : part) check_references(item, schemas);
+}
+
+// Each value takes memory once it is read, however short it is in the body; a text is one value.
+TEST(ApiRequests, ABodyHasSoManyValuesAtMost) {
+  const auto body_of = [](std::string_view piece, int times, std::string_view end) {
+    HttpRequest request;
+    request.body = R"(["\\\"")";
+    for (int i = 0; i < times; ++i) request.body += piece;
+    request.body += end;
+    return request;
+  };
+  EXPECT_EQ(json_body(body_of(",1", 999'998, "]")).as_array().size(), 999'999u);
+  for (const std::string_view piece : {",1", ",[]", ",{}", ",\"\""}) {
+    try {
+      json_body(body_of(piece, 1'500'001, "]"));
+      ADD_FAILURE() << piece;
+    } catch (const RequestError& error) {
+      EXPECT_EQ(error.what(), std::string("the body has more than 1500000 values"));
+      EXPECT_EQ(error.status(), 413);
+    }
+  }
+  HttpRequest text = body_of("", 0, ",\"");
+  for (int i = 0; i < 2'000'000; ++i) text.body += ",[";
+  text.body += "\"]";
+  EXPECT_EQ(json_body(text).as_array().at(1).as_text().size(), 4'000'000u);
 }
 
 TEST(ApiRequests, TheOpenApiDocumentComesFromTheSameDescriptions) {

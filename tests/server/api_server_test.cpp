@@ -344,7 +344,7 @@ TEST(ApiServer, KeysAreAskedFor) {
   WICK_NEEDS_EMBER();
   HttpServerOptions options;
   options.keys = std::make_shared<ApiKeys>(ApiKeys::parse("me: secret", "keys"));
-  ApiServer guarded({}, std::move(options));
+  ApiServer guarded(EngineOptions(), std::move(options));
   EXPECT_EQ(guarded.post(kChat, ask(kSum)).status, 401);
   EXPECT_EQ(guarded.get("/health").status, 200);
   EXPECT_EQ(guarded.post(kChat, ask(kSum), {{"Authorization", "Bearer secret"}}).status, 200);

@@ -13,17 +13,15 @@
 
 namespace wick {
 
-// The whole server on a port of its own, with Ember.
+// The whole server on a port of its own, with Ember or with other models.
 class ApiServer {
  public:
-  explicit ApiServer(EngineOptions engine = {}, HttpServerOptions options = {},
+  explicit ApiServer(const EngineOptions& engine = {}, HttpServerOptions options = {},
+                     std::shared_ptr<Journal> journal = nullptr)
+      : ApiServer(std::vector<ModelEntry>{ember(engine)}, std::move(options), std::move(journal)) {}
+  explicit ApiServer(std::vector<ModelEntry> models, HttpServerOptions options = {},
                      std::shared_ptr<Journal> journal = nullptr) {
-    engine.context = engine.context ? engine.context : 4096;
-    engine.kv_bytes = engine.kv_bytes ? engine.kv_bytes : int64_t{64} << 20;
-    ModelEntry entry;
-    entry.name = "ember";
-    entry.engine = engine;
-    host_ = std::make_shared<ModelHost>(std::vector<ModelEntry>{entry}, int64_t{1} << 30);
+    host_ = std::make_shared<ModelHost>(std::move(models), int64_t{1} << 30);
     api_ = std::make_unique<Api>(host_, metrics_, std::move(journal));
     Router router;
     api_->add_routes(router);
@@ -56,11 +54,18 @@ class ApiServer {
     return open;
   }
 
+  uint16_t port() const { return server_->port(); }
   ModelHost& host() { return *host_; }
   Api& api() { return *api_; }
   HttpServer& http() { return *server_; }
 
  private:
+  static ModelEntry ember(EngineOptions engine) {
+    engine.context = engine.context ? engine.context : 4096;
+    engine.kv_bytes = engine.kv_bytes ? engine.kv_bytes : int64_t{64} << 20;
+    return {"ember", {}, {}, engine};
+  }
+
   std::shared_ptr<Metrics> metrics_ = std::make_shared<Metrics>();
   std::shared_ptr<ModelHost> host_;
   std::unique_ptr<Api> api_;

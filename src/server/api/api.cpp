@@ -6,10 +6,13 @@
 #include "server/api/completion_writer.h"
 #include "server/api/json_copy.h"
 #include "server/api/responses_writer.h"
+#include "server/heap_limits.h"
 #include "server/http/error_response.h"
 
 namespace wick {
 namespace {
+
+constexpr size_t kLargeBody = 1 << 20;
 
 // A model that cannot be loaded is the server's fault, not the request's.
 HttpResponse loading_error(const Error& error) {
@@ -18,15 +21,6 @@ HttpResponse loading_error(const Error& error) {
 }
 
 }  // namespace
-
-Json json_body(const HttpRequest& request) {
-  if (request.body.empty()) throw RequestError({}, "the body is empty, expected JSON");
-  try {
-    return Json::parse(request.body, "the body");
-  } catch (const Error& error) {
-    throw RequestError({}, error.what(), "invalid_json");
-  }
-}
 
 HttpResponse api_error_response(const std::exception_ptr& error) {
   try {
@@ -71,6 +65,7 @@ void Api::add(Router& router, std::string method, std::string pattern,
         } catch (...) {
           exchange->send(api_error_response(std::current_exception()));
         }
+        if (request.body.size() > kLargeBody) return_freed_memory();
       },
       options);
 }

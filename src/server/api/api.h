@@ -78,7 +78,7 @@ class Api {
   std::unique_ptr<BackgroundQueue> background_;  // null: no journal. Last: its thread uses the others
 };
 
-// The body of a request. Throws RequestError when it is not JSON.
+// The body of a request. Throws RequestError when it is not JSON or has so many values that they would fill the memory.
 Json json_body(const HttpRequest& request);
 // The answer to an exception: that of a RequestError names the field at fault.
 HttpResponse api_error_response(const std::exception_ptr& error);

@@ -1,0 +1,14 @@
+# FFmpeg's libraries read audio other than WAV. Without them src/media/ffmpeg_absent.cpp says how to get them.
+set(WICK_FFMPEG_FOUND OFF)
+set(wick_ffmpeg_other "")  # ends the name of the file that is left out
+if(WICK_FFMPEG AND NOT CMAKE_CROSSCOMPILING)
+  if(NOT WICK_FFMPEG STREQUAL "AUTO")
+    set(ffmpeg_required REQUIRED)
+  endif()
+  # 5.1, which brought AVChannelLayout
+  pkg_check_modules(ffmpeg ${ffmpeg_required} QUIET IMPORTED_TARGET libavformat>=59.27 libavcodec>=59.37 libavutil>=57.28)
+  if(ffmpeg_FOUND)
+    set(WICK_FFMPEG_FOUND ON)
+    set(wick_ffmpeg_other "_absent")
+  endif()
+endif()

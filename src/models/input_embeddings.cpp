@@ -1,0 +1,40 @@
+#include "models/input_embeddings.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/cat.h"
+#include "ops/index_select.h"
+#include "ops/narrow.h"
+#include "tensor/create.h"
+
+namespace wick {
+
+Tensor place_embeddings(const ForwardBatch& batch, const Tensor& x) {
+  std::vector<Tensor> parts;    // x, then what is given for rows of this batch
+  std::vector<int64_t> source;  // where in those each row comes from
+  int64_t begin = 0;
+  for (const SequenceRows& rows : batch.sequences) {
+    for (const InputEmbeddings& given : rows.embeddings) {
+      const int64_t first = std::max(rows.position, given.position);
+      const int64_t count = std::min(rows.position + rows.tokens, given.position + given.rows.dim(0)) - first;
+      if (count <= 0) continue;
+      if (parts.empty()) {
+        parts.push_back(x);
+        source.resize(static_cast<size_t>(x.dim(0)));
+        std::iota(source.begin(), source.end(), int64_t{0});
+      }
+      int64_t behind = 0;
+      for (const Tensor& part : parts) behind += part.dim(0);
+      parts.push_back(narrow(given.rows, 0, first - given.position, count));
+      const auto place = source.begin() + (begin + first - rows.position);
+      std::iota(place, place + count, behind);
+    }
+    begin += rows.tokens;
+  }
+  if (parts.empty()) return x;
+  const Tensor index = from_vector(source, {x.dim(0)}).to_device(x.device());
+  return index_select(cat(parts, 0), 0, index);
+}
+
+}  // namespace wick

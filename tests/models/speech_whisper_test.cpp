@@ -1,0 +1,218 @@
+// Whisper against what PyTorch computes, in chunks and batches, and with bad files.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "models/speech/whisper.h"
+#include "ops/narrow.h"
+#include "support/compare.h"
+#include "support/errors.h"
+#include "support/model_fixtures.h"
+#include "support/temp_folder.h"
+#include "tensor/create.h"
+
+namespace wick {
+namespace {
+
+struct WhisperFixture {
+  WhisperFixture() : WhisperFixture(ModelOptions()) {}
+  explicit WhisperFixture(const ModelOptions& options)
+      : model(Whisper::load(family_folder("whisper"), options)),
+        reference(Checkpoint::open(family_folder("whisper") / "reference.safetensors")),
+        cache(model->decoder().facts().kv_layers, 32, DType::kF32, Device::cpu()) {}
+
+  Tensor without_batch(const char* name) const {
+    const Tensor x = reference.get(name);
+    return x.with_layout(x.layout().squeeze(0));
+  }
+  std::vector<int32_t> tokens(const char* name) const { return reference.get(name).to_vector<int32_t>(); }
+
+  std::unique_ptr<Whisper> model;
+  Checkpoint reference;
+  KvCache cache;
+};
+
+// A text about one recording, in blocks of its own.
+struct Writer {
+  Writer(const Whisper& model, const Tensor& mel, std::vector<int32_t> text, int32_t first_block = 0)
+      : tokens(std::move(text)), state(model.decoder().state_for(model.encoder().encode(mel))) {
+    for (int32_t i = 0; i < 4; ++i) blocks.push_back(first_block + i);
+  }
+  void add_to(ForwardBatch& batch, int64_t count) {
+    const auto begin = static_cast<int64_t>(batch.tokens.size());
+    batch.sequences.push_back({count, position, blocks, &state});
+    for (int64_t i = 0; i < count; ++i) {
+      batch.tokens.push_back(tokens[static_cast<size_t>(position++)]);
+      batch.logit_rows.push_back(begin + i);
+    }
+  }
+  Tensor run(const WhisperFixture& on, int64_t count) {
+    ForwardBatch batch;
+    add_to(batch, count);
+    return on.model->decoder().forward(batch, on.cache);
+  }
+  int64_t left() const { return static_cast<int64_t>(tokens.size()) - position; }
+
+  std::vector<int32_t> tokens, blocks;
+  RecurrentState state;
+  int64_t position = 0;
+};
+
+int32_t best_of_last(const Tensor& logits) {
+  const std::vector<float> values = narrow(logits, 0, logits.dim(0) - 1, 1).to_vector<float>();
+  return static_cast<int32_t>(std::max_element(values.begin(), values.end()) - values.begin());
+}
+
+TEST(WhisperTest, AgreesWithPyTorch) {
+  const WhisperFixture on;
+  const Tensor mel = on.without_batch("input_features");
+  expect_close(on.model->encoder().encode(mel), on.without_batch("encoder_last_hidden_state"), 2e-5, "what is heard");
+  Writer writer(*on.model, mel, on.tokens("decoder_input_ids"));
+  EXPECT_LE(relative_error(writer.run(on, writer.left()), on.without_batch("logits")), 2e-5);
+}
+
+TEST(WhisperTest, WritesTheSameTokens) {
+  const WhisperFixture on;
+  const std::vector<int32_t> expected = on.tokens("greedy");
+  Writer writer(*on.model, on.without_batch("input_features"), on.tokens("decoder_input_ids"));
+  Tensor logits = writer.run(on, writer.left());
+  std::vector<int32_t> written;
+  while (written.size() < expected.size()) {
+    written.push_back(best_of_last(logits));
+    writer.tokens.push_back(written.back());
+    logits = writer.run(on, 1);
+  }
+  EXPECT_EQ(written, expected);
+}
+
+TEST(WhisperTest, TakesWeightsInOtherDtypes) {
+  struct Case {
+    const char* quantize;
+    double tolerance;
+  };
+  for (const Case& wanted : {Case{"f32", 2e-5}, Case{"f16", 2e-5}, Case{"q8_0", 0.02}}) {
+    SCOPED_TRACE(wanted.quantize);
+    ModelOptions options;
+    options.quantize = wanted.quantize;
+    const WhisperFixture on(options);
+    Writer writer(*on.model, on.without_batch("input_features"), on.tokens("decoder_input_ids"));
+    EXPECT_LE(relative_error(writer.run(on, writer.left()), on.without_batch("logits")), wanted.tolerance);
+  }
+}
+
+TEST(WhisperTest, TextsMayBeCutAnywhereAndBatched) {
+  const WhisperFixture on;
+  const WhisperConfig& config = on.model->config();
+  std::vector<Writer> starts;
+  for (int i = 0; i < 3; ++i) {
+    const Tensor mel = randn({config.bins, config.frames()}, static_cast<uint64_t>(i) + 1);
+    starts.emplace_back(*on.model, mel, some_tokens(static_cast<size_t>(20 + 9 * i), static_cast<uint32_t>(i)), 4 * i);
+  }
+  std::vector<Tensor> whole;
+  for (Writer writer : starts) whole.push_back(writer.run(on, writer.left()));
+  std::mt19937 random(11);
+  for (int round = 0; round < 4; ++round) {
+    const ThreadCount threads(1 + round % 2);
+    std::vector<Writer> writers = starts;
+    for (bool more = true; more;) {
+      ForwardBatch batch;
+      std::vector<std::array<int64_t, 3>> parts;  // writer, first token, count
+      for (size_t i = 0; i < writers.size(); ++i) {
+        const int64_t count = std::min<int64_t>(writers[i].left(), random() % (round == 0 ? 2 : 8 * round));
+        if (count == 0) continue;
+        parts.push_back({static_cast<int64_t>(i), writers[i].position, count});
+        writers[i].add_to(batch, count);
+      }
+      more = std::any_of(writers.begin(), writers.end(), [](const Writer& w) { return w.left() > 0; });
+      if (parts.empty()) continue;
+      const Tensor logits = on.model->decoder().forward(batch, on.cache);
+      int64_t row = 0;
+      for (const auto& [i, first, count] : parts) {
+        expect_identical(narrow(logits, 0, row, count).contiguous(),
+                         narrow(whole[static_cast<size_t>(i)], 0, first, count).contiguous(),
+                         cat("writer ", i, " from token ", first));
+        row += count;
+      }
+    }
+  }
+}
+
+TEST(WhisperTest, OnlyTheRowsAskedFor) {
+  const WhisperFixture on;
+  const Tensor mel = on.without_batch("input_features");
+  Writer all(*on.model, mel, some_tokens(9, 4)), last(*on.model, mel, some_tokens(9, 4), 8);
+  ForwardBatch batch;
+  last.add_to(batch, 9);
+  batch.logit_rows = {2, 8};
+  const Tensor some = on.model->decoder().forward(batch, on.cache), whole = all.run(on, 9);
+  expect_identical(narrow(some, 0, 0, 1).contiguous(), narrow(whole, 0, 2, 1).contiguous(), "row 2");
+  expect_identical(narrow(some, 0, 1, 1).contiguous(), narrow(whole, 0, 8, 1).contiguous(), "row 8");
+}
+
+TEST(WhisperTest, RefusesWhatDoesNotFit) {
+  const WhisperFixture on;
+  const Tensor mel = on.without_batch("input_features");
+  EXPECT_ERROR(on.model->encoder().encode(narrow(mel, 1, 0, 199)), kInvalidArgument,
+               "a spectrogram is f32 [80, 199], expected f32 [80, 200]");
+  EXPECT_ERROR(on.model->encoder().encode(Tensor()), kInvalidArgument, "a spectrogram is undefined");
+  EXPECT_ERROR(on.model->decoder().state_for(zeros({99, 64})), kInvalidArgument,
+               "what was heard is [99, 64], expected [100, 64]");
+  Writer writer(*on.model, mel, some_tokens(70, 1));
+  EXPECT_ERROR(Writer(writer).run(on, 65), kInvalidArgument, "reaches position 65, the model's context is 64");
+  writer.state.tensors.pop_back();
+  EXPECT_ERROR(Writer(writer).run(on, 3), kInvalidArgument, "the state of sequence 0 has 3 tensors, expected 4");
+  writer.state.tensors.push_back(zeros({1, 4, 99, 16}));
+  EXPECT_ERROR(Writer(writer).run(on, 3), kInvalidArgument,
+               "the state of sequence 0 is f32 [1, 4, 99, 16], expected f32 [1, 4, 100, 16]");
+  writer.state = {};
+  EXPECT_ERROR(Writer(writer).run(on, 3), kInvalidArgument, "sequence 0 has no state");
+}
+
+std::string load_error(const std::filesystem::path& folder, const ModelOptions& options = {}) {
+  try {
+    Whisper::load(folder, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(WhisperLoadTest, SaysWhatIsWrong) {
+  const char* const cases[][3] = {
+      {"\"d_model\": 64", "\"d_model\": 0", "config.json: d_model = 0, expected 1 to 65536"},
+      {"\"d_model\": 64", "\"d_model\": 62",
+       "config.json: d_model = 62, which does not divide by encoder_attention_heads = 4"},
+      {"\"decoder_attention_heads\": 4", "\"decoder_attention_heads\": 3", "decoder_attention_heads = 3"},
+      {"\"encoder_layers\": 2", "\"encoder_layers\": 3",
+       "tensor 'model.encoder.layers.2.self_attn_layer_norm.weight' [64] is missing (and 14 more)"},
+      {"\"decoder_layers\": 2", "\"decoder_layers\": 3",
+       "tensor 'model.decoder.layers.2.self_attn_layer_norm.weight' [64] is missing (and 23 more)"},
+      {"\"max_source_positions\": 100", "\"max_source_positions\": 101",
+       "tensor 'model.encoder.embed_positions.weight' is [100, 64], but the settings make it [101, 64]"},
+      {"\"vocab_size\": 200", "\"vocab_size\": \"many\"", "'vocab_size' is text, expected a whole number"},
+      {"\"max_target_positions\": 64", "\"max_positions\": 64", "has no 'max_target_positions'"},
+      {"\"model_type\": \"whisper\"", "\"model_type\": \"hum\"", "is not that of a whisper"},
+  };
+  for (const auto& [from, to, message] : cases) {
+    const TempFolder temp;
+    copy_model(family_folder("whisper"), temp.path(), from, to);
+    const std::string error = load_error(temp.path());
+    EXPECT_NE(error.find(message), std::string::npos) << to << ": " << error;
+  }
+  ModelOptions options;
+  options.context = 65;
+  EXPECT_EQ(load_error(family_folder("whisper"), options),
+            "a context of 65 is asked for, but this whisper knows 64 positions");
+}
+
+TEST(WhisperLoadTest, PlansTheWholeFile) {
+  const WeightSource source(Checkpoint::open(family_folder("whisper") / "model.safetensors"));
+  const ModelPlan plan = Whisper::plan(source);
+  EXPECT_EQ(plan.family, "whisper");
+  EXPECT_TRUE(plan.preflight.ok()) << plan.preflight.sentence();
+  EXPECT_EQ(plan.preflight.wanted, static_cast<int64_t>(source.names().size()));
+}
+
+}  // namespace
+}  // namespace wick
