@@ -35,6 +35,9 @@ int64_t unix_seconds(const fs::path& path) {
   return std::chrono::duration_cast<std::chrono::seconds>(system.time_since_epoch()).count();
 }
 
+// Who has just been answered, or looks at an engine, lets go of it within this time.
+constexpr std::chrono::milliseconds kLettingGo{200}, kLookAgain{5};
+
 int64_t default_budget() { return machine_info().memory_available.value_or(int64_t{8} << 30) / 4 * 3; }
 
 }  // namespace
@@ -204,6 +207,7 @@ void ModelHost::make_room(std::unique_lock<std::mutex>& lock, const Slot& slot, 
     throw Error(ErrorCode::kOutOfMemory, cat("'", slot.entry.name, "' has ", bytes_text(bytes),
                                              " of weights, all models together may take ", bytes_text(bytes_)));
   }
+  const auto last_look = std::chrono::steady_clock::now() + kLettingGo;
   while (true) {
     int64_t used = bytes;
     Slot* oldest = nullptr;
@@ -215,6 +219,8 @@ void ModelHost::make_room(std::unique_lock<std::mutex>& lock, const Slot& slot, 
     }
     if (used <= bytes_) return;
     if (!oldest) {
+      const bool is_late = std::chrono::steady_clock::now() >= last_look;
+      if (!is_late && !news_.wait_for(lock, kLookAgain, [&] { return is_stopping_; })) continue;
       throw Error(ErrorCode::kOutOfMemory,
                   cat("'", slot.entry.name, "' needs ", bytes_text(bytes), " and the models in use leave ",
                       bytes_text(std::max<int64_t>(bytes_ - (used - bytes), 0)), " of ", bytes_text(bytes_)));

@@ -156,8 +156,8 @@ TEST(HttpLimits, SlowHeadersAndBodiesAreCutOff) {
   body.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
   // Progress, byte by byte, does not help.
   for (int i = 0; i < 40; ++i) {
-    const bool both = header.try_send("A: b\r\n") & body.try_send("x");
-    if (!both) break;
+    const bool header_is_open = header.try_send("A: b\r\n"), body_is_open = body.try_send("x");
+    if (!header_is_open || !body_is_open) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   const HttpAnswer late_header = header.read_answer();

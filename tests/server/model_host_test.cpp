@@ -90,6 +90,22 @@ TEST_F(ModelHostTest, TheOneUsedLongestAgoMakesRoom) {
   EXPECT_EQ(state_of(host, 2), ModelState::kFailed);
 }
 
+// An engine may still be held for a moment after the answer that it gave.
+TEST_F(ModelHostTest, OneThatIsBeingLetGoMakesRoom) {
+  ModelHost host({entry("one", 400000), entry("two", 400000)}, 700000);
+  for (int i = 0; i < 20; ++i) {
+    Answered held = use(host, i % 2 ? "two" : "one");
+    ASSERT_EQ(held.error, "");
+    std::promise<std::string> error;
+    host.use(i % 2 ? "one" : "two", [&](const ModelHost::EngineRef&, const Error* problem) {
+      error.set_value(problem ? problem->what() : "");
+    });
+    std::this_thread::yield();
+    held.engine.reset();
+    EXPECT_EQ(error.get_future().get(), "");
+  }
+}
+
 TEST_F(ModelHostTest, WhatCannotBeLoadedSaysWhy) {
   ModelHost host({entry("one", 1 << 20), entry("missing", 1 << 20)});
   EXPECT_EQ(use(host, "four").error, "there is no model 'four' here; there is 'one', 'missing'");

@@ -30,6 +30,7 @@ struct Limits {
 RequestError wrong_kind(const std::string& place, const Json& value, std::string_view expected);
 // Throws RequestError "temperature is 3, allowed is 0 to 2".
 void check_range(const std::string& place, double value, const Limits& limits);
+int64_t whole_number(const Json& value, const std::string& place);
 void check_word(const std::string& place, const std::string& value, const Limits& limits);
 void add_limits(OrderedJson& schema, const Limits& limits);
 
@@ -81,7 +82,16 @@ struct FieldKind<bool> {
 template <std::integral V>
 struct FieldKind<V> {
   static OrderedJson schema(SchemaSet&) { return {{"type", "integer"}}; }
-  static void read(const Json& value, const std::string& place, const Limits& limits, V& out);
+  static void read(const Json& value, const std::string& place, const Limits& limits, V& out) {
+    const int64_t number = whole_number(value, place);
+    Limits own = limits;
+    if (sizeof(V) < sizeof(int64_t)) {
+      own.low = std::max(own.low, static_cast<double>(std::numeric_limits<V>::min()));
+      own.high = std::min(own.high, static_cast<double>(std::numeric_limits<V>::max()));
+    }
+    check_range(place, static_cast<double>(number), own);
+    out = static_cast<V>(number);
+  }
   static OrderedJson write(V value) { return value; }
 };
 
@@ -164,19 +174,5 @@ struct FieldKind<V> {
   }
   static OrderedJson write(const V& value) { return V::fields().write(value); }
 };
-
-int64_t whole_number(const Json& value, const std::string& place);
-
-template <std::integral V>
-void FieldKind<V>::read(const Json& value, const std::string& place, const Limits& limits, V& out) {
-  const int64_t number = whole_number(value, place);
-  Limits own = limits;
-  if (sizeof(V) < sizeof(int64_t)) {
-    own.low = std::max(own.low, static_cast<double>(std::numeric_limits<V>::min()));
-    own.high = std::min(own.high, static_cast<double>(std::numeric_limits<V>::max()));
-  }
-  check_range(place, static_cast<double>(number), own);
-  out = static_cast<V>(number);
-}
 
 }  // namespace wick
