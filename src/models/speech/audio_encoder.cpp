@@ -29,7 +29,7 @@ constexpr size_t kWindowsAtOnce = 16;
 // Sines, then cosines, of each place within a chunk: the wavelengths go from 2 pi to 10000 * 2 pi.
 Tensor sinusoids(int64_t places, int64_t width) {
   const int64_t half = width / 2;
-  const Tensor table = empty({places, width});
+  Tensor table = empty({places, width});
   auto* row = table.mutable_data<float>();
   for (int64_t place = 0; place < places; ++place, row += width) {
     for (int64_t i = 0; i < half; ++i) {
@@ -103,8 +103,10 @@ std::vector<Tensor> AudioEncoder::encode(std::span<const Tensor> mels) const {
     }
   }
   std::vector<Tensor> embeddings;
-  for (const std::vector<Tensor>& parts : heard)
+  embeddings.reserve(heard.size());
+  for (const std::vector<Tensor>& parts : heard) {
     embeddings.push_back(parts.size() == 1 ? parts.front() : cat(parts, 0));
+  }
   return embeddings;
 }
 
@@ -163,7 +165,7 @@ Tensor AudioEncoder::stem(std::span<const Window> chunks) const {
       const int64_t kept = config_.tokens_of(chunks[static_cast<size_t>(i)].frames);
       for (int64_t token = 0; token < kept; ++token) real.push_back(i * tokens + token);
     }
-    const Tensor flat = reshape(rows, {count * tokens, -1});
+    Tensor flat = reshape(rows, {count * tokens, -1});
     if (static_cast<int64_t>(real.size()) == count * tokens) return flat;
     return index_select(flat, 0, from_vector(real, {static_cast<int64_t>(real.size())}).to_device(device_));
   });

@@ -35,6 +35,10 @@ void load_parts(const WeightSource& source, const ModelOptions& options, std::sp
   for (const TensorEntry& entry : source.checkpoint().entries()) total += entry.bytes;
   loader.expect_total(total);
   build(loader);
+  const bool reads_files = options.quantize == "auto" && options.device == Device::cpu();
+  for (const auto& file : source.checkpoint().files()) {
+    if (reads_files) file->prepare();
+  }
   if (options.progress) options.progress(total, total);
 }
 
