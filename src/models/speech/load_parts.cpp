@@ -37,7 +37,7 @@ void load_parts(const WeightSource& source, const ModelOptions& options, std::sp
   build(loader);
   const bool reads_files = options.quantize == "auto" && options.device == Device::cpu();
   for (const auto& file : source.checkpoint().files()) {
-    if (reads_files) file->prepare();
+    if (reads_files) file->map_if_in_memory();
   }
   if (options.progress) options.progress(total, total);
 }
