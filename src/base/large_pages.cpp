@@ -127,7 +127,10 @@ bool copy_to_large_pages(std::span<std::byte> bytes, const std::atomic<bool>* st
   std::atomic<bool> all = pages.count() > 0;
   const auto copy_pieces = [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last && all; ++i) {
-      if (stop && *stop) all = false;
+      if (stop && *stop) {
+        all = false;
+        return;
+      }
       const int64_t begin = pages.begin + i * kPiece, size = std::min(kPiece, pages.end - begin);
       NewPages copy(size);
       if (copy.data()) std::memcpy(copy.data(), at_address(begin), static_cast<size_t>(size));

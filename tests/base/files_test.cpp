@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/env.h"
 #include "base/machine.h"
+#include "base/large_pages.h"
 #include "base/mapped_file.h"
 #include "base/philox.h"
 #include "support/errors.h"
@@ -89,8 +90,9 @@ TEST(MappedFile, MovingToLargePagesCanBeStopped) {
   const std::string contents = large_contents();
   std::ofstream(folder.path() / "data", std::ios::binary) << contents;
   const auto file = MappedFile::open(folder.path() / "data");
+  const std::span<std::byte> bytes(const_cast<std::byte*>(file->bytes().data()), file->bytes().size());
   const std::atomic<bool> stop = true;
-  EXPECT_FALSE(file->use_large_pages(&stop));
+  EXPECT_FALSE(copy_to_large_pages(bytes, &stop));
   EXPECT_TRUE(text_of(*file) == contents);
 }
 
