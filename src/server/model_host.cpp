@@ -188,6 +188,7 @@ ModelHost::EngineRef ModelHost::make_engine(Slot& slot) {
     slot.progress = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
   };
   const auto model = slot.entry.path.empty() ? TextModel::ember(load) : TextModel::load(slot.entry.path, load);
+  model->use_large_pages();  // at once: a server is there for long
   EngineOptions options = slot.entry.engine;
   if (options.kv_bytes == 0 && slots_.size() > 1) options.kv_bytes = cache_bytes(slot);
   return std::make_shared<Engine>(model, options);
