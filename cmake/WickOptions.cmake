@@ -40,6 +40,9 @@ if(WICK_SANITIZE)
   target_link_options(wick_options INTERFACE -fsanitize=${WICK_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(wick_options INTERFACE -Wno-maybe-uninitialized)  # GCC 12's <regex>, when instrumented
+    if(WICK_SANITIZE MATCHES thread)
+      target_compile_options(wick_options INTERFACE -Wno-tsan)  # Asio's fences, which ThreadSanitizer does not see
+    endif()
   endif()
 endif()
 
