@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -137,6 +138,39 @@ TEST(Wav, DamageGetsASentence) {
   }
 }
 
+// Any bytes in the place of others: a sentence, or samples as many as the bytes that are there can hold.
+TEST(Wav, RandomDamage) {
+  const std::string whole = WavBytes("RF64")
+                                .chunk("ds64", std::string(28, '\0'))
+                                .extensible(kPcm, 2, 48000, 16)
+                                .chunk("LIST", "abc")
+                                .chunk("data", std::string(400, 'd'))
+                                .bytes();
+  constexpr int64_t kLimit = 100'000;
+  uint64_t random = 5;
+  int opened = 0, refused = 0;
+  for (int round = 0; round < 1000; ++round) {
+    std::string bytes = whole;
+    for (int i = 0; i < 1 + round % 4; ++i) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      bytes[12 + (random >> 20) % 120] = static_cast<char>(random >> 56);
+    }
+    try {
+      const auto reader = open_bytes(bytes);
+      const AudioInfo info = reader->info();
+      const auto samples = read_all(*reader, kLimit);
+      EXPECT_LE(std::ssize(samples), std::ssize(bytes) * 16000 / info.sample_rate + 1);
+      ++opened;
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      EXPECT_TRUE(what.starts_with("sound: ") || what == "the sound is longer than 100000 samples") << what;
+      ++refused;
+    }
+  }
+  EXPECT_GT(opened, 100);
+  EXPECT_GT(refused, 100);
+}
+
 TEST(Wav, SamplesThatAreNoSound) {
   const auto with = [](float value) {
     std::vector<float> values(40000, 0.1f);
@@ -216,6 +250,21 @@ TEST(Raw, SamplesWithoutAHeader) {
   EXPECT_EQ(samples_of(bytes_of_values<float>({0, 0, 0}), slow).size(), 48000u);
   EXPECT_ERROR(samples_of("", {.raw = RawAudio{SampleFormat::kF32, 16000, 0}}), kBadFile, "0 channels");
   EXPECT_ERROR(samples_of("", {.sample_rate = 0}), kInvalidArgument, "0 Hz was asked for");
+}
+
+TEST(Raw, StandardInput) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const auto bytes = bytes_of_values<int16_t>({16384, -8192, 0});
+  ASSERT_EQ(write(ends[1], bytes.data(), bytes.size()), std::ssize(bytes));
+  close(ends[1]);
+  const int before = dup(STDIN_FILENO);
+  dup2(ends[0], STDIN_FILENO);
+  close(ends[0]);
+  const auto reader = open_audio("-", {.raw = RawAudio{SampleFormat::kS16, 16000, 1}});
+  EXPECT_EQ(read_all(*reader, 100), (Samples{0.5f, -0.25f, 0}));
+  dup2(before, STDIN_FILENO);
+  close(before);
 }
 
 TEST(Raw, FilesThatCannotBeRead) {
