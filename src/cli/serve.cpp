@@ -34,7 +34,7 @@ struct ServeArguments {
   std::vector<std::string> models;
   std::string host = "127.0.0.1", api_keys, tls_certificate, tls_key, log, quantize = "auto", chat_template;
   std::vector<std::string> cors;
-  uint16_t port = 8080;
+  int port = 8080;
   std::string kv = "f16", policy = "priority", speculate, draft, preload = "first";
   int64_t context = 0, max_running = 64, max_waiting = 256, first_token_ms = 250, next_token_ms = 40;
   uint64_t kv_memory = 0, memory = 0;
@@ -108,7 +108,7 @@ std::vector<ModelEntry> entries_of(const ServeArguments& arguments) {
 HttpServerOptions server_options(const ServeArguments& arguments, const std::shared_ptr<Metrics>& metrics) {
   HttpServerOptions options;
   options.address = arguments.host;
-  options.port = arguments.port;
+  options.port = static_cast<uint16_t>(arguments.port);
   options.tls_certificate = arguments.tls_certificate;
   options.tls_key = arguments.tls_key;
   options.cors_origins = arguments.cors;
@@ -203,7 +203,9 @@ void add_serve(CLI::App& app, Action& action) {
   command->add_option("MODEL", a.models,
                       "Models to offer, as PATH or NAME=PATH; the first is loaded at once (default: Ember)");
   command->add_option("--host", a.host, "Address to listen at (default: 127.0.0.1)")->type_name("ADDRESS");
-  command->add_option("--port", a.port, "Port to listen at; 0: any that is free (default: 8080)")->type_name("PORT");
+  command->add_option("--port", a.port, "Port to listen at; 0: any that is free (default: 8080)")
+      ->check(CLI::Range(0, 65535).description(""))
+      ->type_name("PORT");
   command->add_option("--api-keys", a.api_keys, "Ask for a key; the file has one per line, or \"name: key\"")
       ->type_name("FILE");
   command->add_option("--cors", a.cors, "Web pages of this origin may ask; * for all; may be repeated")
