@@ -1,6 +1,23 @@
-# The CUDA backend: host code on the CUDA runtime, linked statically, so that one binary also runs without a driver.
-find_package(CUDAToolkit REQUIRED)
-file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cpp)
-target_sources(wick_core PRIVATE ${cuda_sources})
+# The CUDA backend: kernels compiled by nvcc for each architecture, and host code on the CUDA runtime, linked
+# statically, so that one binary also runs without a driver. 90a is Hopper with its own tensor-core instructions.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 80 90a-real)
+endif()
+enable_language(CUDA)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 13 speaks C++20
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
+find_package(CUDAToolkit 12.4 REQUIRED)
+file(GLOB cuda_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cpp)
+file(GLOB cuda_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cu)
+
+# Apart from the library because nvcc does not know the warnings that the rest is compiled with.
+add_library(wick_cuda_kernels OBJECT ${cuda_kernels})
+target_include_directories(wick_cuda_kernels PRIVATE ${CMAKE_SOURCE_DIR}/src)
+target_compile_definitions(wick_cuda_kernels PRIVATE WICK_CUDA=1)
+target_compile_options(wick_cuda_kernels PRIVATE --extended-lambda --expt-relaxed-constexpr
+                       -Wno-deprecated-gpu-targets $<$<BOOL:${WICK_WERROR}>:-Werror=all-warnings>)
+target_sources(wick_core PRIVATE ${cuda_sources} $<TARGET_OBJECTS:wick_cuda_kernels>)
 target_compile_definitions(wick_core PUBLIC WICK_CUDA=1)
 target_link_libraries(wick_core PRIVATE CUDA::cudart_static)

@@ -49,17 +49,6 @@ TEST_F(CudaDevice, TensorsTravelThereAndBack) {
   }
 }
 
-TEST_F(CudaDevice, OpsSayThatTheyAreNotSupported) {
-  const Tensor x = ones({2, 2}).to_device(Device::cuda());
-  try {
-    matmul(x, x);
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_NE(std::string(error.what()).find("cuda:0"), std::string::npos) << error.what();
-  }
-}
-
 TEST_F(CudaDevice, TooMuchMemoryIsOutOfMemory) {
   try {
     empty({int64_t{1} << 50}, DType::kU8, Device::cuda());

@@ -9,11 +9,20 @@
 
 #include "base/error.h"
 #include "tensor/tensor.h"
+#if WICK_CUDA
+#include "backends/cuda/devices.h"
+#endif
 
 namespace wick {
 
-// Every device this build can compute on; op tests run on each.
-inline std::vector<Device> test_devices() { return {Device::reference(), Device::cpu()}; }
+// Every device this build can compute on; op tests run on each. CUDA where a device is there.
+inline std::vector<Device> test_devices() {
+  std::vector<Device> devices{Device::reference(), Device::cpu()};
+#if WICK_CUDA
+  if (!list_cuda_devices().devices.empty()) devices.push_back(Device::cuda());
+#endif
+  return devices;
+}
 
 // A device that no machine has, and how using it fails: a build without CUDA has none at all.
 inline constexpr Device kMissingDevice = Device::cuda(200);

@@ -16,6 +16,10 @@ inline void check(cudaError_t result, Device device, const char* what) {
   throw Error(code, cat(device, ": ", what, ": ", cudaGetErrorString(result)));
 }
 
+// Whether the kernel just started could be started. What goes wrong while it runs is reported by the next call that
+// waits for the device.
+inline void check_launch(Device device, const char* kernel) { check(cudaGetLastError(), device, kernel); }
+
 inline void select(Device device) { check(cudaSetDevice(device.index()), device, "select device"); }
 
 }  // namespace wick::cuda

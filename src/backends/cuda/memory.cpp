@@ -1,54 +1,127 @@
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+
 #include "backends/cuda/check.h"
-#include "base/error.h"
-#include "base/text.h"
-#include "tensor/device.h"
+#include "backends/cuda/runtime.h"
+#include "base/thread_pool.h"
 
 namespace wick {
+namespace cuda {
 namespace {
 
-void* allocate(Device device, size_t bytes) {
-  cuda::select(device);
-  void* data = nullptr;
-  if (bytes == 0) return data;
-  const cudaError_t result = cudaMalloc(&data, bytes);
-  if (result == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // clears it
-    throw Error(ErrorCode::kOutOfMemory, cat("out of memory: ", bytes, " bytes on ", device));
+constexpr size_t kSlotBytes = size_t{4} << 20;
+constexpr int kSlots = 8;
+constexpr int64_t kPiece = int64_t{256} << 10;  // bytes a thread copies at a time
+
+// Pinned memory that copies to the device pass through: the host fills one slot while others travel.
+class Staging {
+ public:
+  explicit Staging(Device device) : device_(device) {
+    check(cudaMallocHost(&memory_, kSlotBytes * kSlots), device, "allocate pinned memory");
+    for (Slot& slot : slots_) {
+      check(cudaEventCreateWithFlags(&slot.done, cudaEventDisableTiming), device, "create event");
+    }
   }
-  cuda::check(result, device, "allocate");
-  return data;
-}
 
-// Runs in destructors, so it cannot throw. CUDA reports a device that broke at the next call that can.
-void release(Device device, void* data, size_t) {
-  if (!data || cudaSetDevice(device.index()) != cudaSuccess) return;
-  (void)cudaFree(data);
-}
+  void to_device(std::byte* to, const std::byte* from, size_t bytes, cudaStream_t stream) {
+    const std::lock_guard lock(mutex_);
+    for (size_t at = 0; at < bytes; at += kSlotBytes) {
+      const size_t part = std::min(kSlotBytes, bytes - at);
+      std::byte* place = next_slot(part);
+      copy_host(place, from + at, part);
+      check(cudaMemcpyAsync(to + at, place, part, cudaMemcpyHostToDevice, stream), device_, "copy from host");
+      check(cudaEventRecord(slots_[slot_].done, stream), device_, "record event");
+    }
+  }
 
-void copy(Device device, void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const char* what) {
-  if (bytes == 0) return;
-  cuda::select(device);
-  cuda::check(cudaMemcpy(to, from, bytes, kind), device, what);
+  void to_host(std::byte* to, const std::byte* from, size_t bytes, cudaStream_t stream) {
+    const std::lock_guard lock(mutex_);
+    for (size_t at = 0; at < bytes; at += kSlotBytes) {
+      const size_t part = std::min(kSlotBytes, bytes - at);
+      slot_used_ = kSlotBytes;  // this slot is read at once, so that nobody else may write to it
+      std::byte* place = next_slot(part);
+      check(cudaMemcpyAsync(place, from + at, part, cudaMemcpyDeviceToHost, stream), device_, "copy to host");
+      check(cudaStreamSynchronize(stream), device_, "copy to host");
+      copy_host(to + at, place, part);
+    }
+  }
+
+ private:
+  struct Slot {
+    cudaEvent_t done = nullptr;
+  };
+
+  // Room for `bytes`: behind the last copy in the same slot, or in the next slot once its copies have arrived.
+  std::byte* next_slot(size_t bytes) {
+    const size_t rounded = (bytes + 255) / 256 * 256;
+    if (slot_used_ + rounded > kSlotBytes) {
+      slot_ = (slot_ + 1) % kSlots;
+      check(cudaEventSynchronize(slots_[slot_].done), device_, "wait for copy");
+      slot_used_ = 0;
+    }
+    std::byte* place = static_cast<std::byte*>(memory_) + kSlotBytes * static_cast<size_t>(slot_) + slot_used_;
+    slot_used_ += rounded;
+    return place;
+  }
+
+  static void copy_host(std::byte* to, const std::byte* from, size_t bytes) {
+    const auto size = static_cast<int64_t>(bytes);
+    if (size <= kPiece) {
+      std::memcpy(to, from, bytes);
+      return;
+    }
+    parallel_for((size + kPiece - 1) / kPiece, 1, [&](int64_t begin, int64_t end) {
+      const int64_t first = begin * kPiece, last = std::min(size, end * kPiece);
+      std::memcpy(to + first, from + first, static_cast<size_t>(last - first));
+    });
+  }
+
+  Device device_;
+  void* memory_ = nullptr;
+  std::mutex mutex_;
+  std::array<Slot, kSlots> slots_;
+  int slot_ = 0;
+  size_t slot_used_ = 0;
+};
+
+// Never destroyed, as the runtime.
+Staging& staging(Device device) {
+  static std::mutex mutex;
+  static auto* stagings = new std::array<Staging*, 256>{};
+  const std::lock_guard lock(mutex);
+  Staging*& found = (*stagings)[static_cast<size_t>(device.index())];
+  if (!found) found = new Staging(device);
+  return *found;
 }
 
 void copy_from_host(Device device, void* to, const void* from, size_t bytes) {
-  copy(device, to, from, bytes, cudaMemcpyHostToDevice, "copy from host");
+  if (bytes == 0) return;
+  const Runtime& use = runtime(device);
+  staging(device).to_device(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes, use.stream);
 }
 
 void copy_to_host(Device device, void* to, const void* from, size_t bytes) {
-  copy(device, to, from, bytes, cudaMemcpyDeviceToHost, "copy to host");
+  if (bytes == 0) return;
+  const Runtime& use = runtime(device);
+  staging(device).to_host(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes, use.stream);
 }
 
 void copy_within(Device device, void* to, const void* from, size_t bytes) {
-  copy(device, to, from, bytes, cudaMemcpyDeviceToDevice, "copy within device");
+  if (bytes == 0) return;
+  const Runtime& use = runtime(device);
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, use.stream), device, "copy within device");
 }
 
 }  // namespace
+}  // namespace cuda
 
 const DeviceMemory& cuda_memory() {
-  static constexpr DeviceMemory kMemory = {allocate, release, copy_from_host, copy_to_host, copy_within};
+  static constexpr DeviceMemory kMemory = {cuda::allocate, cuda::release, cuda::copy_from_host, cuda::copy_to_host,
+                                           cuda::copy_within};
   return kMemory;
 }
 

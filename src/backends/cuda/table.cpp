@@ -1,10 +1,13 @@
-#include "ops/kernel_table.h"
+#include "backends/cuda/kernels.h"
 
 namespace wick {
 
-// No kernels yet: tensors can be moved to the device and back, and every op says that it is not supported there.
 const KernelTable& cuda_kernels() {
-  static constexpr KernelTable kTable = {};
+  static constexpr KernelTable kTable = {
+#define WICK_KERNEL(name) .name = cuda::name,
+#include "ops/kernel_names.inc"
+#undef WICK_KERNEL
+  };
   return kTable;
 }
 

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <type_traits>
+
+#include "ops/kernel_table.h"
+
+// One function per KernelTable entry, each in the file of its name (or of its family, as in the reference).
+namespace wick::cuda {
+
+#define WICK_KERNEL(name) std::remove_pointer_t<decltype(KernelTable::name)> name;
+#include "ops/kernel_names.inc"
+#undef WICK_KERNEL
+
+}  // namespace wick::cuda

@@ -1,0 +1,86 @@
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/launch.cuh"
+
+namespace wick::cuda {
+namespace {
+
+// A vector of any float dtype; null: none.
+struct Vector {
+  const void* data = nullptr;
+  int64_t step = 0;
+  DType dtype = DType::kF32;
+
+  template <typename W>
+  __device__ __forceinline__ W get(int64_t i) const {
+    switch (dtype) {
+      case DType::kF64: return static_cast<W>(static_cast<const double*>(data)[i * step]);
+      case DType::kF16: return static_cast<W>(widen(static_cast<const __half*>(data)[i * step]));
+      case DType::kBF16: return static_cast<W>(widen(static_cast<const __nv_bfloat16*>(data)[i * step]));
+      default: return static_cast<W>(static_cast<const float*>(data)[i * step]);
+    }
+  }
+};
+
+Vector make_vector(const Tensor& x) { return x.defined() ? Vector{x.raw(), x.strides()[0], x.dtype()} : Vector(); }
+
+template <typename W>
+__device__ __forceinline__ W add(W a, W b) {
+  return a + b;
+}
+
+// A block per row. kLayer: around the mean and with a bias; else the root mean square.
+template <typename T, bool kLayer>
+__global__ void norm_kernel(const T* x, Lines<2> lines, Vector weight, Vector bias, float eps, T* out) {
+  using W = Sum<T>;
+  __shared__ W shared[32];
+  const W size = static_cast<W>(lines.size);
+  for (int64_t line = blockIdx.x; line < lines.walk.total; line += gridDim.x) {
+    int64_t at[2];
+    lines.walk.offsets(line, at);
+    const T* from = x + at[0];
+    T* target = out + at[1];
+    W mean = 0, square = 0;
+    if constexpr (kLayer) {
+      for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) mean += widen(from[i * lines.steps[0]]);
+      mean = block_combine(mean, shared, W(0), add<W>) / size;
+    }
+    for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
+      const W value = widen(from[i * lines.steps[0]]) - mean;
+      square += value * value;
+    }
+    square = block_combine(square, shared, W(0), add<W>);
+    const W inverse = W(1) / sqrt(square / size + static_cast<W>(eps));
+    for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
+      W value = (widen(from[i * lines.steps[0]]) - mean) * inverse;
+      if (weight.data) value *= weight.get<W>(i);
+      if (kLayer && bias.data) value += bias.get<W>(i);
+      target[i * lines.steps[1]] = to<T>(value);
+    }
+  }
+}
+
+template <bool kLayer>
+void run(const Tensor& x, const Tensor& weight, const Tensor& bias, float eps, const Tensor& out) {
+  if (x.numel() == 0) return;
+  const Runtime& use = runtime(x.device());
+  const auto lines = make_lines<2>(x.shape(), {x.strides(), out.strides()}, x.rank() - 1);
+  const int threads = lines.size <= 256 ? 32 : lines.size <= 2048 ? 256 : 512;
+  visit_float(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    norm_kernel<T, kLayer><<<blocks_for(lines.walk.total, 1), threads, 0, use.stream>>>(
+        data_of<const T>(x), lines, make_vector(weight), make_vector(bias), eps, data_of<T>(out));
+  });
+  check_launch(x.device(), kLayer ? "layer_norm" : "rms_norm");
+}
+
+}  // namespace
+
+void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, float eps, const Tensor& out) {
+  run<true>(x, weight, bias, eps, out);
+}
+
+void rms_norm(const Tensor& x, const Tensor& weight, float eps, const Tensor& out) {
+  run<false>(x, weight, {}, eps, out);
+}
+
+}  // namespace wick::cuda

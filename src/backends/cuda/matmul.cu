@@ -1,0 +1,172 @@
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/launch.cuh"
+#include "backends/cuda/matmul_plan.h"
+#include "tensor/create.h"
+
+namespace wick::cuda {
+namespace {
+
+constexpr int kTile = 32, kStep = 16;  // of the plain kernel
+
+struct PlainPlan {
+  Walk<3> batch;  // a, b, out
+  int64_t m, n, k;
+  int64_t a_row, a_col, b_row, b_col;
+};
+
+// Any strides and dtypes: 32 x 32 results a block, four a thread, each added up along k in order.
+template <typename A, typename B, typename C>
+__global__ void __launch_bounds__(kThreads) plain_kernel(const A* a, const B* b, PlainPlan plan, C* out) {
+  using W = std::conditional_t<std::is_same_v<C, double>, double, float>;
+  __shared__ W left[kStep][kTile + 1], right[kStep][kTile + 1];
+  const int tx = threadIdx.x % kTile, ty = threadIdx.x / kTile;  // 32 x 8
+  const int64_t row0 = int64_t{blockIdx.x} * kTile, col0 = int64_t{blockIdx.y} * kTile;
+  for (int64_t batch = blockIdx.z; batch < plan.batch.total; batch += gridDim.z) {
+    int64_t at[3];
+    plan.batch.offsets(batch, at);
+    W sums[4] = {};
+    for (int64_t k0 = 0; k0 < plan.k; k0 += kStep) {
+      for (int i = threadIdx.x; i < kTile * kStep; i += kThreads) {
+        const int along = i % kStep, across = i / kStep;
+        const int64_t k = k0 + along, row = row0 + across;
+        left[along][across] = row < plan.m && k < plan.k
+                                  ? static_cast<W>(widen(a[at[0] + row * plan.a_row + k * plan.a_col]))
+                                  : W(0);
+      }
+      for (int i = threadIdx.x; i < kTile * kStep; i += kThreads) {
+        // Neighbouring threads read neighbouring elements, whichever way b lies.
+        const bool rows = plan.b_col == 1;
+        const int along = rows ? i / kTile : i % kStep, across = rows ? i % kTile : i / kStep;
+        const int64_t k = k0 + along, col = col0 + across;
+        right[along][across] = col < plan.n && k < plan.k
+                                   ? static_cast<W>(widen(b[at[1] + k * plan.b_row + col * plan.b_col]))
+                                   : W(0);
+      }
+      __syncthreads();
+      const int steps = static_cast<int>(min(int64_t{kStep}, plan.k - k0));
+      for (int k = 0; k < steps; ++k) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) sums[i] += left[k][ty + 8 * i] * right[k][tx];
+      }
+      __syncthreads();
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int64_t row = row0 + ty + 8 * i, col = col0 + tx;
+      if (row < plan.m && col < plan.n) out[at[2] + row * plan.n + col] = to<C>(sums[i]);
+    }
+  }
+}
+
+void multiply_plain(const Tensor& a, const Tensor& b, const Tensor& out) {
+  const Runtime& use = runtime(a.device());
+  const int row = a.rank() - 2, col = a.rank() - 1;
+  const Shape batch = out.shape().with(row, 1).with(col, 1);
+  PlainPlan plan;
+  plan.batch = make_walk<3>(batch, {a.strides(), b.strides(), out.strides()});
+  plan.m = out.dim(row);
+  plan.n = out.dim(col);
+  plan.k = a.dim(col);
+  plan.a_row = a.strides()[static_cast<size_t>(row)];
+  plan.a_col = a.strides()[static_cast<size_t>(col)];
+  plan.b_row = b.strides()[static_cast<size_t>(row)];
+  plan.b_col = b.strides()[static_cast<size_t>(col)];
+  const dim3 grid(blocks_for(plan.m, kTile), blocks_for(plan.n, kTile),
+                  static_cast<unsigned>(std::min<int64_t>(plan.batch.total, 65535)));
+  visit_float(a.dtype(), [&](auto left) {
+    visit_float(b.dtype(), [&](auto right) {
+      using A = decltype(left);
+      using B = decltype(right);
+      const auto launch = [&](auto result) {
+        using C = decltype(result);
+        plain_kernel<A, B, C><<<grid, kThreads, 0, use.stream>>>(data_of<const A>(a), data_of<const B>(b), plan,
+                                                                 data_of<C>(out));
+      };
+      if constexpr (std::is_same_v<A, double> || std::is_same_v<B, double>) {
+        launch(double{});
+      } else if constexpr (std::is_same_v<A, B>) {
+        launch(A{});
+      } else {
+        launch(float{});
+      }
+    });
+  });
+  check_launch(a.device(), "matmul");
+}
+
+// Weights as models have them: one matrix of f16 or bf16 for all rows, whose rows [n, k] lie along k.
+bool are_weights(const Tensor& a, const Tensor& b, const Tensor& out) {
+  if (b.dtype() != DType::kF16 && b.dtype() != DType::kBF16) return false;
+  if (a.dtype() == DType::kF64 || (a.dtype() != DType::kF32 && a.dtype() != b.dtype())) return false;
+  const int row = b.rank() - 2, col = b.rank() - 1;
+  for (int d = 0; d < row; ++d) {
+    if (b.dim(d) > 1 && b.strides()[static_cast<size_t>(d)] != 0) return false;
+  }
+  return b.strides()[static_cast<size_t>(row)] == 1 && b.strides()[static_cast<size_t>(col)] % 8 == 0 &&
+         b.dim(row) % 8 == 0 && b.dim(row) > 0 && aligned(b.raw(), 16);
+}
+
+}  // namespace
+
+void multiply_weights(Device device, const WeightPlan& plan) {
+  if (fits_few_rows(runtime(device), plan)) return multiply_few_rows(device, plan);
+  if (plan.x_dtype == plan.dtype && aligned(plan.x, 16)) return multiply_tiles(device, plan);
+  // The tensor cores take both sides in one dtype.
+  const Shape shape{plan.m, plan.k};
+  const Scratch rounded(device, static_cast<size_t>(plan.m * plan.k * 2));
+  const int64_t count = plan.m * plan.k;
+  const bool half = plan.dtype == DType::kF16;
+  auto* target = rounded.as<uint16_t>();
+  if (plan.x_dtype == DType::kF32) {
+    const auto* from = static_cast<const float*>(plan.x);
+    for_each_index(device, "matmul", count / 4, [=] __device__(int64_t i) {
+      const float4 four = reinterpret_cast<const float4*>(from)[i];
+      const auto round = [&](float value) {
+        return half ? __half_as_ushort(__float2half_rn(value)) : __bfloat16_as_ushort(__float2bfloat16_rn(value));
+      };
+      reinterpret_cast<ushort4*>(target)[i] = {round(four.x), round(four.y), round(four.z), round(four.w)};
+    });
+  } else {
+    check(cudaMemcpyAsync(target, plan.x, static_cast<size_t>(count) * 2, cudaMemcpyDeviceToDevice,
+                          runtime(device).stream),
+          device, "matmul");
+  }
+  WeightPlan same = plan;
+  same.x = target;
+  same.x_dtype = plan.dtype;
+  multiply_tiles(device, same);
+}
+
+void matmul(const Tensor& a, const Tensor& b, const Tensor& out) {
+  if (out.numel() == 0) return;
+  if (!are_weights(a, b, out)) return multiply_plain(a, b, out);
+  const int64_t k = a.dim(-1);
+  WeightPlan plan;
+  plan.m = out.numel() / out.dim(-1);
+  plan.k = k;
+  plan.x_dtype = a.dtype();
+  plan.dtype = b.dtype();
+  plan.out_dtype = out.dtype();
+  plan.ld = b.strides()[static_cast<size_t>(b.rank() - 1)];
+  plan.jobs[0] = {b.raw(), out.dim(-1), out.raw(), nullptr, nullptr};
+  if (a.is_contiguous() && aligned(a.raw(), 16)) {
+    plan.x = a.raw();
+    return multiply_weights(a.device(), plan);
+  }
+  const Scratch rows(a.device(), static_cast<size_t>(bytes_of(a.dtype(), a.numel())));
+  const Strides dense = Layout::contiguous(a.shape()).strides;
+  const auto* from = a.raw();
+  auto* target = rows.as<std::byte>();
+  const int64_t size = size_of(a.dtype());
+  for_each_element<2>(a.device(), "matmul", a.shape(), {a.strides(), dense}, [=] __device__(const int64_t(&at)[2]) {
+    if (size == 4) {
+      reinterpret_cast<uint32_t*>(target)[at[1]] = reinterpret_cast<const uint32_t*>(from)[at[0]];
+    } else {
+      reinterpret_cast<uint16_t*>(target)[at[1]] = reinterpret_cast<const uint16_t*>(from)[at[0]];
+    }
+  });
+  plan.x = target;
+  multiply_weights(a.device(), plan);
+}
+
+}  // namespace wick::cuda

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cuda/runtime.h"
+#include "tensor/tensor.h"
+
+// Products with weights of f16 or bf16, rows [n, k] one behind the other: x [m, k] x w^T -> out [m, n].
+namespace wick::cuda {
+
+// One matrix of weights and where its products go.
+struct WeightJob {
+  const void* weights = nullptr;  // [n, k], 16-byte aligned
+  int64_t n = 0;
+  void* out = nullptr;  // [m, n]
+  const float* bias = nullptr;      // [n]; null: none
+  const float* residual = nullptr;  // [m, n], added; null: none
+};
+inline constexpr int kMostJobs = 3;
+
+// Several matrices that meet the same x.
+struct WeightPlan {
+  WeightJob jobs[kMostJobs];
+  int count = 1;
+  int64_t m = 0, k = 0;
+  const void* x = nullptr;  // [m, k], row-major
+  DType x_dtype = DType::kF32, dtype = DType::kBF16, out_dtype = DType::kF32;
+  int64_t ld = 0;  // elements from one row of weights to the next
+};
+
+// Whether a few rows go through the kernel that reads x as it is.
+bool fits_few_rows(const Runtime& use, const WeightPlan& plan);
+void multiply_few_rows(Device device, const WeightPlan& plan);
+// x in the dtype of the weights.
+void multiply_tiles(Device device, const WeightPlan& plan);
+
+// Chooses among them.
+void multiply_weights(Device device, const WeightPlan& plan);
+
+}  // namespace wick::cuda

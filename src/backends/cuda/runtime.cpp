@@ -1,0 +1,98 @@
+#include "backends/cuda/runtime.h"
+
+#include <bit>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "backends/cuda/check.h"
+
+namespace wick::cuda {
+namespace {
+
+constexpr int kMostDevices = 256;  // what Device can name
+constexpr size_t kLeast = 512, kLarge = size_t{16} << 20, kLargeStep = size_t{2} << 20;
+
+// Sizes that blocks come in: eight to each power of two, large ones in steps of 2 MiB.
+size_t rounded_size(size_t bytes) {
+  if (bytes <= kLeast) return kLeast;
+  const size_t step = bytes > kLarge ? kLargeStep : std::max(kLeast, std::bit_floor(bytes - 1) / 8);
+  return (bytes + step - 1) / step * step;
+}
+
+struct DeviceState {
+  std::once_flag started;
+  Runtime runtime;
+  std::mutex mutex;                              // of what follows
+  std::map<size_t, std::vector<void*>> free_blocks;  // by size
+};
+
+// Never destroyed: tensors may outlive every other static.
+DeviceState& state_of(Device device) {
+  static auto* states = new DeviceState[kMostDevices];
+  return states[device.index()];
+}
+
+void start(Device device, Runtime& runtime) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device.index()), device, "read properties");
+  check(cudaStreamCreateWithFlags(&runtime.stream, cudaStreamNonBlocking), device, "create stream");
+  runtime.multiprocessors = properties.multiProcessorCount;
+  runtime.shared_bytes = static_cast<int>(properties.sharedMemPerBlockOptin);
+  runtime.major = properties.major;
+}
+
+// Gives everything that is not in use back to the driver.
+void free_cached(DeviceState& state, Device device) {
+  check(cudaStreamSynchronize(state.runtime.stream), device, "wait");
+  for (auto& [size, blocks] : state.free_blocks) {
+    for (void* block : blocks) check(cudaFree(block), device, "free");
+    blocks.clear();
+  }
+}
+
+}  // namespace
+
+const Runtime& runtime(Device device) {
+  select(device);
+  DeviceState& state = state_of(device);
+  std::call_once(state.started, [&] { start(device, state.runtime); });
+  return state.runtime;
+}
+
+void* allocate(Device device, size_t bytes) {
+  runtime(device);
+  if (bytes == 0) return nullptr;
+  DeviceState& state = state_of(device);
+  const size_t size = rounded_size(bytes);
+  const std::lock_guard lock(state.mutex);
+  auto& blocks = state.free_blocks[size];
+  if (!blocks.empty()) {
+    void* block = blocks.back();
+    blocks.pop_back();
+    return block;
+  }
+  void* block = nullptr;
+  cudaError_t result = cudaMalloc(&block, size);
+  if (result == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // clears it
+    free_cached(state, device);
+    result = cudaMalloc(&block, size);
+  }
+  if (result == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw Error(ErrorCode::kOutOfMemory, cat("out of memory: ", bytes, " bytes on ", device));
+  }
+  check(result, device, "allocate");
+  return block;
+}
+
+// Runs in destructors. Whatever still uses the block is in the stream before anything that gets it next.
+void release(Device device, void* data, size_t bytes) {
+  if (!data) return;
+  DeviceState& state = state_of(device);
+  const std::lock_guard lock(state.mutex);
+  state.free_blocks[rounded_size(bytes)].push_back(data);
+}
+
+}  // namespace wick::cuda
