@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/device_option.h"
 #include "cli/known_name.h"
 #include "cli/model_bench.h"
 #include "formats/gguf_tokenizer.h"
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct BenchArguments {
-  std::string model, random, type, tokenizer, save, kv = "f16";
+  std::string model, random, type, tokenizer, save, kv = "f16", device = "cpu";
   std::vector<int64_t> prompts = {128, 512}, generated = {32, 128}, depths = {0};
   std::vector<std::string> pairs;  // "512,128"
   std::vector<int> threads;
@@ -128,6 +129,7 @@ int bench(const BenchArguments& arguments, const std::vector<SpeedCase>& cases) 
   for (const SpeedCase& what : cases) most = std::max(most, what.depth + what.tokens());
   ModelOptions options;
   options.context = most;
+  options.device = device_named(arguments.device);
   const bool random = !arguments.random.empty();
   if (!random && !arguments.type.empty()) options.quantize = arguments.type;
   const Checkpoint checkpoint = random ? random_checkpoint(arguments) : Checkpoint::open(arguments.model);
@@ -137,7 +139,7 @@ int bench(const BenchArguments& arguments, const std::vector<SpeedCase>& cases) 
   const double load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   // What is measured is how fast a model is once it has run for a while.
   for (const auto& file : checkpoint.files()) {
-    if (options.quantize == "auto") file->use_large_pages();
+    if (options.quantize == "auto" && options.device == Device::cpu()) file->use_large_pages();
   }
 
   const MachineInfo machine = machine_info();
@@ -211,6 +213,7 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_flag("--no-warmup", arguments->cold, "Measure from the first run on");
   command->add_option("--kv", arguments->kv, "Type of keys and values: f32, f16, bf16 or i8 (default: f16)")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
+  add_device_option(*command, arguments->device);
   command->add_option("--save", arguments->save, "Write the random model as a GGUF file, which llama.cpp reads, too");
   command->add_option("--tokenizer", arguments->tokenizer,
                       "A folder or GGUF file whose tokenizer goes into the saved file (default: bytes)");

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "base/utf8.h"
+#include "cli/device_option.h"
 #include "cli/shared_options.h"
 
 namespace wick {
@@ -58,6 +59,7 @@ void ModelArguments::add_options(CLI::App& command) {
   add_kv_option(command, kv)->group(kGroup);
   add_quantize_option(command, quantize)->group(kGroup);
   add_threads_option(command, threads)->group(kGroup);
+  add_device_option(command, device)->group(kGroup);
   std::string templates;
   for (const auto name : ChatTemplate::built_in_names()) templates += cat(templates.empty() ? "" : ", ", name);
   command.add_option("--template", chat_template, cat("A built-in chat template for the model's own: ", templates))
@@ -90,6 +92,7 @@ std::shared_ptr<const TextModel> load_text_model(const ModelArguments& arguments
   LoadOptions options;
   options.quantize = arguments.quantize;
   options.chat_template = arguments.chat_template;
+  options.device = device_named(arguments.device);
   std::unique_ptr<ProgressBar> bar;
   options.progress = [&](int64_t done, int64_t total) {
     if (!bar) bar = std::make_unique<ProgressBar>(total, ProgressUnit::kBytes, kQuiet);

@@ -14,7 +14,7 @@ namespace wick {
 // What `wick run` and `wick chat` have in common: the model, how it is loaded and how it writes.
 struct ModelArguments {
   std::string model;  // empty: Ember
-  std::string quantize = "auto", chat_template, kv = "f16", speculate;
+  std::string quantize = "auto", chat_template, kv = "f16", speculate, device = "cpu";
   std::string grammar, json_schema;  // files
   std::vector<std::string> stop;
   int64_t context = 0, max_tokens = -1, draft_tokens = 8;

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/model_arguments.h"
+#include "cli/device_option.h"
 #include "cli/shared_options.h"
 #include "cli/terminal.h"
 #include "server/api/api.h"
@@ -42,6 +43,7 @@ struct ServeArguments {
   int64_t journal_entries = 10'000, journal_hours = 24;
   uint64_t journal_size = uint64_t{256} << 20;
   int threads = 0;
+  std::string device = "cpu";
   bool no_prefix_cache = false, log_contents = false;
 };
 
@@ -99,6 +101,7 @@ std::vector<ModelEntry> entries_of(const ServeArguments& arguments) {
   const EngineOptions engine = engine_options(arguments);
   for (ModelEntry& entry : entries) {
     entry.load.quantize = arguments.quantize;
+    entry.load.device = device_named(arguments.device);
     entry.load.chat_template = arguments.chat_template;
     entry.engine = engine;
   }
@@ -234,6 +237,7 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("NAME")
       ->group(kModel);
   add_threads_option(*command, a.threads)->group(kModel);
+  add_device_option(*command, a.device)->group(kModel);
 
   constexpr char kEngine[] = "Engine, per model";
   add_context_option(*command, a.context)->group(kEngine);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "tensor/available_memory.h"
 
 namespace wick {
 namespace {
@@ -17,9 +18,7 @@ constexpr double kFirstSwapRate = 4e9;           // bytes per second, until one 
 int64_t blocks_for(int64_t tokens) { return (tokens + kKvBlockTokens - 1) / kKvBlockTokens; }
 
 int64_t default_bytes(Device device) {
-  if (device != Device::cpu()) {
-    throw Error(ErrorCode::kUnsupported, cat("the memory for keys and values on ", device, " has to be given"));
-  }
+  if (!device.is_host()) return available_memory(device) / 10 * 8;
   return machine_info().memory_available.value_or(int64_t{2} << 30) / 2;
 }
 

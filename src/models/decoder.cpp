@@ -8,7 +8,7 @@
 #include "nn/scratch.h"
 #include "ops/add.h"
 #include "ops/embedding.h"
-#include "ops/index_select.h"
+#include "ops/fused_kernels.h"
 #include "ops/mul.h"
 #include "ops/tanh.h"
 #include "tensor/create.h"
@@ -27,9 +27,22 @@ Tensor DecoderLayer::feed_forward(const Tensor& normed, const DecoderStep& step)
   return kind.sparse ? moe(normed, step.hooks, index) : mlp(normed, step.hooks, index);
 }
 
+Tensor DecoderLayer::fused(const Tensor& x, const DecoderStep& step, const Tensor& keep) const {
+  const bool rotates = kind.rope >= 0;
+  const auto rope = static_cast<size_t>(kind.rope);
+  const bool narrows = keep.defined();
+  Tensor mid = attention.fused(attn_norm(x), narrows ? Tensor() : x, rotates ? step.ropes[rope] : RopeRows(),
+                               rotates && step.tables[rope].interleaved(), step.attention, step.cache.layer(kv_index));
+  if (narrows) mid = add(take_rows(x, keep), take_rows(mid, keep));
+  return mlp.fused(mlp_norm(mid), mid);
+}
+
 Tensor DecoderLayer::operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const {
   const BatchHooks& hook = step.hooks;
-  const auto kept = [&](const Tensor& rows) { return keep.defined() ? index_select(rows, 0, keep) : rows; };
+  const bool plain = !parallel && !kind.convolution && !kind.sparse && residual_scale == 1 &&
+                     !attn_post_norm.present() && !mlp_post_norm.present();
+  if (plain && !hook.active() && fused_kernels(x.device())) return fused(x, step, keep);
+  const auto kept = [&](const Tensor& rows) { return keep.defined() ? take_rows(rows, keep) : rows; };
   const auto scaled = [&](const Tensor& part) { return residual_scale == 1 ? part : mul(part, residual_scale); };
 
   Tensor pre = hook(HookPoint::kResidPre, index, x);
@@ -54,19 +67,23 @@ Tensor DecoderLayer::operator()(const Tensor& x, const DecoderStep& step, const 
   });
 }
 
-Tensor Decoder::embed(const ForwardBatch& batch, const DecoderStep& step) const {
-  const Tensor ids = from_vector(batch.tokens, {static_cast<int64_t>(batch.tokens.size())}).to_device(device_);
-  Tensor x = embedding(ids, embedding_).to_dtype(DType::kF32);
+Tensor Decoder::embed(const Tensor& ids, const ForwardBatch& batch, const DecoderStep& step) const {
+  Tensor x = take_rows(embedding_, ids).to_dtype(DType::kF32);  // forward() has checked them
   if (config_.embedding_scale != 1) x = mul(x, config_.embedding_scale);
   x = place_embeddings(batch, x);
   x = step.hooks(HookPoint::kEmbed, -1, x);
   if (positions_.defined()) {
-    x = add(x, embedding(step.position_ids.to_device(device_), positions_).to_dtype(DType::kF32));
+    x = add(x, take_rows(positions_, step.position_ids.to_device(device_)).to_dtype(DType::kF32));
   }
   return embed_norm_(x);
 }
 
 Tensor Decoder::run(const ForwardBatch& batch, const KvCache& cache) const {
+  const auto recorded = graphs_.run(batch, cache, ropes_, device_, [&](const DecodeInputs& inputs) {
+    const DecoderStep step(inputs, cache, ropes_);
+    return continue_from(embed(inputs.ids, batch, step), step, {});
+  });
+  if (recorded) return *recorded;
   const bool wants_all = batch.logit_rows.size() == batch.tokens.size();
   size_t convolutions = 0;
   for (const LayerKind& kind : config_.kinds) convolutions += kind.convolution;
@@ -74,15 +91,19 @@ Tensor Decoder::run(const ForwardBatch& batch, const KvCache& cache) const {
 
   // Behind the last mixer only the rows with logits matter, unless somebody is looking.
   const Tensor wanted = wants_all ? Tensor() : index_tensor(batch.logit_rows, device_);
-  Tensor x = embed(batch, step);
+  const std::vector<int64_t> ids(batch.tokens.begin(), batch.tokens.end());
+  const Tensor x = continue_from(embed(index_tensor(ids, device_), batch, step), step, wanted);
+  return step.hooks.active() ? hook_logits(batch, step.positions, x) : x;
+}
+
+Tensor Decoder::continue_from(Tensor x, const DecoderStep& step, const Tensor& wanted) const {
   for (const DecoderLayer& layer : layers_) {
     const bool last = &layer == &layers_.back();
     x = layer(x, step, last && !step.hooks.active() ? wanted : Tensor());
   }
   x = step.hooks(HookPoint::kFinalNorm, -1, final_norm_(x));
-  if (wanted.defined() && step.hooks.active()) x = index_select(x, 0, wanted);
-  x = logits(x);
-  return step.hooks.active() ? hook_logits(batch, step.positions, x) : x;
+  if (wanted.defined() && step.hooks.active()) x = take_rows(x, wanted);
+  return logits(x);
 }
 
 Tensor Decoder::logits(const Tensor& x) const {

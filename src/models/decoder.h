@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "models/decode_graphs.h"
 #include "models/decoder_config.h"
 #include "models/language_model.h"
 #include "models/weight_loader.h"
@@ -32,6 +33,8 @@ struct DecoderLayer {
   Tensor operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const;
 
  private:
+  // The layer without hooks where several ops can be one kernel.
+  Tensor fused(const Tensor& x, const DecoderStep& step, const Tensor& keep) const;
   Tensor mix(const Tensor& normed, const DecoderStep& step) const;
   Tensor feed_forward(const Tensor& normed, const DecoderStep& step) const;
 };
@@ -50,7 +53,10 @@ class Decoder final : public LanguageModel {
   Tensor run(const ForwardBatch& batch, const KvCache& cache) const override;
 
  private:
-  Tensor embed(const ForwardBatch& batch, const DecoderStep& step) const;
+  // Embeddings of the tokens `ids` (i64 [rows], on the device).
+  Tensor embed(const Tensor& ids, const ForwardBatch& batch, const DecoderStep& step) const;
+  // All layers, the norm and the logits of the `wanted` rows (undefined: all).
+  Tensor continue_from(Tensor x, const DecoderStep& step, const Tensor& wanted) const;
   Tensor logits(const Tensor& x) const;
   DecoderLayer load_layer(int index, WeightLoader& loader);
 
@@ -62,6 +68,7 @@ class Decoder final : public LanguageModel {
   Norm final_norm_;
   Linear head_;
   std::vector<RopeTable> ropes_;
+  mutable DecodeGraphs graphs_;
 };
 
 }  // namespace wick

@@ -57,6 +57,12 @@ DecoderStep::DecoderStep(const ForwardBatch& batch, const KvCache& kv, const std
   }
 }
 
+DecoderStep::DecoderStep(const DecodeInputs& inputs, const KvCache& kv, const std::vector<RopeTable>& rope_tables)
+    : cache(kv), tables(rope_tables), position_ids(inputs.position_ids), ropes(inputs.ropes) {
+  attention.rows = inputs.rows;
+  attention.hooks = &hooks;
+}
+
 Tensor index_tensor(std::span<const int64_t> indices, Device device) {
   return from_span(indices, {static_cast<int64_t>(indices.size())}).to_device(device);
 }

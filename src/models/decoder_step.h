@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/inline_vector.h"
+#include "models/decode_graphs.h"
 #include "models/decoder_config.h"
 #include "models/forward_batch.h"
 #include "nn/attention.h"
@@ -14,11 +15,13 @@ namespace wick {
 struct DecoderStep {
   DecoderStep(const ForwardBatch& batch, const KvCache& cache, const std::vector<RopeTable>& ropes, Device device,
               size_t convolutions);
+  // Inputs that are on the device already; no hooks and no convolutions.
+  DecoderStep(const DecodeInputs& inputs, const KvCache& cache, const std::vector<RopeTable>& ropes);
 
   const KvCache& cache;
   const std::vector<RopeTable>& tables;
-  Tensor position_ids;                 // i64 [rows], on the host
-  std::span<const int64_t> positions;  // the same
+  Tensor position_ids;                 // i64 [rows], on the host or, from DecodeInputs, on the device
+  std::span<const int64_t> positions;  // the same; empty when they are on the device
   AttentionStep attention;
   InlineVector<RopeRows, kMostRopes> ropes;                // one per table
   std::vector<std::vector<ShortConv::Rows>> convolutions;  // one list per convolution layer

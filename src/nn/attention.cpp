@@ -1,10 +1,15 @@
 #include "nn/attention.h"
 
+#include <array>
+
 #include "nn/attention_map.h"
+#include "ops/add.h"
 #include "ops/clamp.h"
+#include "ops/fused_kernels.h"
 #include "ops/permute.h"
 #include "ops/reshape.h"
 #include "ops/rope.h"
+#include "tensor/create.h"
 
 namespace wick {
 namespace {
@@ -37,6 +42,31 @@ Tensor Attention::operator()(const Tensor& x, const RopeRows& rope, bool interle
   if (hooks.active()) z = hook_attention_maps(hooks, layer, query, kv, step.rows, options, z);
   z = hooks(HookPoint::kAttnZ, layer, z);
   return out(reshape(z, {tokens, -1}));
+}
+
+Tensor Attention::fused(const Tensor& x, const Tensor& residual, const RopeRows& rope, bool interleaved,
+                        const AttentionStep& step, const KvBlocks& kv) const {
+  const FusedKernels* kernels = fused_kernels(x.device());
+  const auto is_rms = [](const Norm& norm) { return !norm.present() || norm.kind == NormKind::kRms; };
+  std::array<Tensor, 1> result;
+  if (!kernels || clip > 0 || (q_norm.present() && norm_whole_rows) || !is_rms(q_norm) || !is_rms(k_norm) ||
+      (q_norm.present() && !q_norm.weight.defined()) || head_dim > 512) {
+    const Tensor z = (*this)(x, rope, interleaved, step, kv, 0);
+    return residual.defined() ? add(residual, z) : z;
+  }
+  const int64_t tokens = x.dim(0);
+  std::array<Tensor, 3> parts;
+  apply_linears(x.contiguous(), {&q, &k, &v}, {}, parts);
+  const auto heads_of = [&](const Tensor& y, int64_t count) { return reshape(y, {tokens, count, head_dim}); };
+  const Tensor query = heads_of(parts[0], heads), key = heads_of(parts[1], kv_heads),
+               value = heads_of(parts[2], kv_heads);
+  const Tensor turned = empty(query.shape(), DType::kF32, x.device());
+  kernels->prepare_attention(query, key, value,
+                             {q_norm.weight, k_norm.weight, q_norm.eps, rope.cos, rope.sin, interleaved}, step.rows, kv,
+                             turned);
+  const Tensor z = paged_attention(turned, kv, step.rows, options);
+  apply_linears(reshape(z, {tokens, -1}), {&out}, residual, result);
+  return result[0];
 }
 
 }  // namespace wick

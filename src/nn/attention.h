@@ -26,6 +26,9 @@ struct Attention {
   // `rope` undefined: positions are not rotated. Writes the rows' keys and values to `kv`.
   Tensor operator()(const Tensor& x, const RopeRows& rope, bool interleaved, const AttentionStep& step,
                     const KvBlocks& kv, int layer) const;  // [tokens, hidden] -> [tokens, hidden]
+  // residual (undefined: nothing) + the same without hooks, in as few kernels as the device allows.
+  Tensor fused(const Tensor& x, const Tensor& residual, const RopeRows& rope, bool interleaved,
+               const AttentionStep& step, const KvBlocks& kv) const;
 };
 
 }  // namespace wick

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <initializer_list>
+#include <span>
+
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -15,5 +18,10 @@ struct Linear {
   int64_t outputs() const { return weight.dim(0); }
   Tensor operator()(const Tensor& x) const;  // [tokens, in] -> [tokens, out]
 };
+
+// The products of several linears with one x, which devices that can start them together: outs[i] = linears[i](x).
+// `residual`, where defined, is added to each.
+void apply_linears(const Tensor& x, std::initializer_list<const Linear*> linears, const Tensor& residual,
+                   std::span<Tensor> outs);
 
 }  // namespace wick

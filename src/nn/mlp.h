@@ -12,6 +12,8 @@ struct Mlp {
   Activation activation = Activation::kSilu;
 
   Tensor operator()(const Tensor& x, const BatchHooks& hooks, int layer) const;  // [tokens, hidden]
+  // residual + the same without hooks, in as few kernels as the device allows.
+  Tensor fused(const Tensor& x, const Tensor& residual) const;
 };
 
 }  // namespace wick

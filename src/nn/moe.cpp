@@ -6,6 +6,7 @@
 
 #include "base/thread_pool.h"
 #include "ops/add.h"
+#include "ops/index_add.h"
 #include "ops/index_select.h"
 #include "ops/mul.h"
 #include "ops/sigmoid.h"
@@ -51,6 +52,8 @@ void keep_best_groups(std::span<float> scores, const Routing& routing) {
   }
 }
 
+Tensor on_host(const Tensor& x) { return !x.defined() || x.device().is_host() ? x : x.to_device(Device::cpu()); }
+
 // The rows whose weight for one expert is not zero.
 struct RoutedRows {
   Tensor rows;  // i64
@@ -74,10 +77,12 @@ RoutedRows routed_to(const Tensor& weights, int64_t expert) {
 }  // namespace
 
 Tensor expert_weights(const Tensor& logits, const Tensor& selection_bias, const Routing& routing) {
-  const Tensor scores = (routing.kind == RouterKind::kSoftmax ? softmax(logits, -1) : sigmoid(logits)).contiguous();
+  const Tensor scores =
+      on_host((routing.kind == RouterKind::kSoftmax ? softmax(logits, -1) : sigmoid(logits)).contiguous());
   Tensor weights = zeros(scores.shape());
   const auto experts = static_cast<size_t>(routing.experts);
-  const float* bias = selection_bias.defined() ? selection_bias.data<float>() : nullptr;
+  const Tensor host_bias = on_host(selection_bias);
+  const float* bias = host_bias.defined() ? host_bias.data<float>() : nullptr;
   std::vector<float> choosing(experts);
   std::vector<int64_t> best;
   for (int64_t token = 0; token < scores.dim(0); ++token) {
@@ -94,9 +99,22 @@ Tensor expert_weights(const Tensor& logits, const Tensor& selection_bias, const 
   return weights;
 }
 
-Tensor Moe::operator()(const Tensor& x, const BatchHooks& hooks, int layer) const {
-  const Tensor weights =
-      hooks(HookPoint::kRouter, layer, expert_weights(router(x), selection_bias, routing)).contiguous();
+// The experts' answers to rows of x, added up by their number: on other devices than the host with ops.
+Tensor Moe::mix_on_device(const Tensor& x, const Tensor& weights, int layer) const {
+  const Device device = x.device();
+  const BatchHooks unhooked;
+  Tensor out = zeros(x.shape(), DType::kF32, device);
+  for (size_t expert = 0; expert < experts.size(); ++expert) {
+    const RoutedRows routed = routed_to(weights, static_cast<int64_t>(expert));
+    if (routed.weights.empty()) continue;
+    const Tensor rows = routed.rows.to_device(device);
+    const Tensor shares = from_vector(routed.weights, {static_cast<int64_t>(routed.weights.size()), 1}, device);
+    out = index_add(out, 0, rows, mul(experts[expert](index_select(x, 0, rows), unhooked, layer), shares));
+  }
+  return out;
+}
+
+Tensor Moe::mix_on_host(const Tensor& x, const Tensor& weights, int layer) const {
   const BatchHooks unhooked;
   const int64_t hidden = x.dim(1);
   Tensor out = zeros(x.shape());
@@ -116,7 +134,15 @@ Tensor Moe::operator()(const Tensor& x, const BatchHooks& hooks, int layer) cons
       }
     });
   }
+  return out;
+}
+
+Tensor Moe::operator()(const Tensor& x, const BatchHooks& hooks, int layer) const {
+  const Tensor weights =
+      hooks(HookPoint::kRouter, layer, expert_weights(router(x), selection_bias, routing)).contiguous();
+  const Tensor out = x.device().is_host() ? mix_on_host(x, weights, layer) : mix_on_device(x, weights, layer);
   if (!shared.up.defined()) return out;
+  const BatchHooks unhooked;
   const Tensor y = shared(x, unhooked, layer);
   return add(out, shared_gate.defined() ? mul(y, sigmoid(shared_gate(x))) : y);
 }

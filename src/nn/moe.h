@@ -27,10 +27,15 @@ struct Moe {
   Linear shared_gate;  // sigmoid(shared_gate x) scales the shared expert; undefined: it counts fully
 
   Tensor operator()(const Tensor& x, const BatchHooks& hooks, int layer) const;  // [tokens, hidden]
+
+ private:
+  // `weights` is on the host.
+  Tensor mix_on_host(const Tensor& x, const Tensor& weights, int layer) const;
+  Tensor mix_on_device(const Tensor& x, const Tensor& weights, int layer) const;
 };
 
 // The weight of each expert for each token [tokens, experts], 0 for those not chosen, from the router's logits. Equal
-// scores go to the lower number.
+// scores go to the lower number. On the host, wherever the logits are.
 Tensor expert_weights(const Tensor& logits, const Tensor& selection_bias, const Routing& routing);
 
 }  // namespace wick

@@ -4,6 +4,9 @@
 #include <cstring>
 
 #include "base/thread_pool.h"
+#include "ops/add.h"
+#include "ops/cat.h"
+#include "ops/check.h"
 #include "ops/mul.h"
 #include "ops/narrow.h"
 #include "ops/permute.h"
@@ -31,11 +34,31 @@ void convolve_row(const ConvInput& input, int64_t t, const float* __restrict wei
   }
 }
 
+// With ops, for devices whose memory the host cannot read.
+Tensor convolve_on_device(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                          std::span<const ConvRows> sequences) {
+  const int64_t taps = weight.dim(0);
+  const auto copy = find_kernel("short convolution", x.device(), &KernelTable::copy);
+  std::vector<Tensor> parts;
+  for (const ConvRows& of : sequences) {
+    const Tensor joined = cat(std::vector<Tensor>{of.history, narrow(x, 0, of.begin, of.count)}, 0);
+    Tensor out = bias;
+    for (int64_t i = 0; i < taps; ++i) {
+      const Tensor part = mul(narrow(joined, 0, i, of.count), narrow(weight, 0, i, 1));
+      out = out.defined() ? add(out, part) : part;
+    }
+    parts.push_back(out);
+    copy(narrow(joined, 0, of.count, taps - 1), of.history);
+  }
+  return cat(parts, 0);
+}
+
 }  // namespace
 
 Tensor taps_first(const Tensor& filters) { return filters.defined() ? transpose(filters, 0, 1).contiguous() : filters; }
 
 Tensor causal_conv(const Tensor& x, const Tensor& weight, const Tensor& bias, std::span<const ConvRows> sequences) {
+  if (!x.device().is_host()) return convolve_on_device(x, weight, bias, sequences);
   const Tensor rows = x.strides()[1] == 1 ? x : x.contiguous();
   const int64_t tokens = x.dim(0), channels = x.dim(1), taps = weight.dim(0), stride = rows.strides()[0];
   Tensor out = empty(x.shape(), DType::kF32, x.device());

@@ -17,4 +17,17 @@ Tensor embedding(const Tensor& indices, const Tensor& weight) {
   return reshape(rows, indices.shape().inserted(indices.rank(), weight.dim(1)));
 }
 
+Tensor take_rows(const Tensor& table, const Tensor& index) {
+  check_rank("take_rows", "table", table, 2);
+  check_rank("take_rows", "index", index, 1);
+  check_same_device("take_rows", {&table, &index});
+  if (index.dtype() != DType::kI64)
+    throw Error(ErrorCode::kDType, cat("take_rows: index is ", index.dtype(), ", expected i64"));
+  if (is_packed(table.dtype())) return dequantize_rows(table, index);
+  const auto kernel = find_kernel("take_rows", table.device(), &KernelTable::index_select);
+  Tensor out = empty({index.numel(), table.dim(1)}, table.dtype(), table.device());
+  kernel(table, 0, index, out);
+  return out;
+}
+
 }  // namespace wick

@@ -2,11 +2,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "tensor/available_memory.h"
 
 namespace wick {
 
 #if WICK_CUDA
-const DeviceMemory& cuda_memory();  // backends/cuda/memory.cpp
+const DeviceMemory& cuda_memory();  // these two: backends/cuda/memory.cpp
+int64_t cuda_available_memory(Device device);
 #endif
 
 std::string to_string(Device device) {
@@ -21,6 +23,13 @@ std::string to_string(Device device) {
 const DeviceMemory& device_memory(Device device) {
 #if WICK_CUDA
   if (device.kind() == DeviceKind::kCuda) return cuda_memory();
+#endif
+  throw Error(ErrorCode::kUnsupported, cat("device ", device, ": this build of Wick has no memory for it"));
+}
+
+int64_t available_memory(Device device) {
+#if WICK_CUDA
+  if (device.kind() == DeviceKind::kCuda) return cuda_available_memory(device);
 #endif
   throw Error(ErrorCode::kUnsupported, cat("device ", device, ": this build of Wick has no memory for it"));
 }

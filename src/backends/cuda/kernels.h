@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "ops/fused_kernels.h"
 #include "ops/kernel_table.h"
 
 // One function per KernelTable entry, each in the file of its name (or of its family, as in the reference).
@@ -10,5 +11,8 @@ namespace wick::cuda {
 #define WICK_KERNEL(name) std::remove_pointer_t<decltype(KernelTable::name)> name;
 #include "ops/kernel_names.inc"
 #undef WICK_KERNEL
+std::remove_pointer_t<decltype(FusedKernels::linear)> linear;
+std::remove_pointer_t<decltype(FusedKernels::silu_mul)> silu_mul;
+std::remove_pointer_t<decltype(FusedKernels::prepare_attention)> prepare_attention;
 
 }  // namespace wick::cuda

@@ -12,7 +12,7 @@ namespace wick::cuda {
 struct WeightJob {
   const void* weights = nullptr;  // [n, k], 16-byte aligned
   int64_t n = 0;
-  void* out = nullptr;  // [m, n]
+  void* out = nullptr;              // [m, n]
   const float* bias = nullptr;      // [n]; null: none
   const float* residual = nullptr;  // [m, n], added; null: none
 };
@@ -31,8 +31,9 @@ struct WeightPlan {
 // Whether a few rows go through the kernel that reads x as it is.
 bool fits_few_rows(const Runtime& use, const WeightPlan& plan);
 void multiply_few_rows(Device device, const WeightPlan& plan);
-// x in the dtype of the weights.
+// Both take x in the dtype of the weights; the second is for devices of compute capability 9.
 void multiply_tiles(Device device, const WeightPlan& plan);
+void multiply_hopper(Device device, const WeightPlan& plan);
 
 // Chooses among them.
 void multiply_weights(Device device, const WeightPlan& plan);

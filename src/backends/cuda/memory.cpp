@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/recording.h"
 #include "backends/cuda/runtime.h"
 #include "base/thread_pool.h"
 
@@ -98,14 +99,21 @@ Staging& staging(Device device) {
   return *found;
 }
 
+void refuse_recording(Device device) {
+  if (is_recording())
+    throw Error(ErrorCode::kUnsupported, cat(device, ": a copy to or from the host cannot be recorded"));
+}
+
 void copy_from_host(Device device, void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
+  refuse_recording(device);
   const Runtime& use = runtime(device);
   staging(device).to_device(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes, use.stream);
 }
 
 void copy_to_host(Device device, void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
+  refuse_recording(device);
   const Runtime& use = runtime(device);
   staging(device).to_host(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes, use.stream);
 }
@@ -123,6 +131,13 @@ const DeviceMemory& cuda_memory() {
   static constexpr DeviceMemory kMemory = {cuda::allocate, cuda::release, cuda::copy_from_host, cuda::copy_to_host,
                                            cuda::copy_within};
   return kMemory;
+}
+
+int64_t cuda_available_memory(Device device) {
+  cuda::runtime(device);
+  size_t free_bytes = 0, total_bytes = 0;
+  cuda::check(cudaMemGetInfo(&free_bytes, &total_bytes), device, "read memory size");
+  return static_cast<int64_t>(free_bytes);
 }
 
 }  // namespace wick

@@ -1,7 +1,7 @@
 #include "ops/paged_attention.h"
 
+#include "backends/cuda/attention_plan.cuh"
 #include "backends/cuda/kernels.h"
-#include "backends/cuda/paged_plan.cuh"
 
 // Keys are taken in splits of fixed positions; a row's result merges its splits in order, whether one warp goes through
 // all of them (many rows) or each has a warp of its own (few rows). So its bits do not depend on the other rows.
@@ -10,19 +10,6 @@ namespace {
 
 constexpr int kSplit = 512, kWarps = 4, kTokens = static_cast<int>(kKvBlockTokens);
 constexpr int64_t kMostSplitWarps = 8192;  // beyond that many, rows are enough to fill the device
-
-struct AttentionPlan {
-  const float* query;
-  int64_t query_row, query_head;
-  RowPlan rows;
-  PoolPlan pool;
-  const float *sinks, *slopes;
-  float* out;
-  float* partial;  // [rows, heads, splits, value_dim + 2]; null: one warp takes all splits of a row
-  int row_count, heads, group, splits;
-  float scale, soft_cap;
-  int64_t window;
-};
 
 // The weighted values of some keys: sums are relative to e^most.
 template <int kLanes>  // value components of a lane
@@ -33,9 +20,9 @@ struct Mixed {
   __device__ void merge(const Mixed& other) {
     const float top = fmaxf(most, other.most);
     const float keep = top == most ? 1.0f : expf(most - top), take = top == other.most ? 1.0f : expf(other.most - top);
-    total = total * keep + other.total * take;
+    total = weighted(total, keep, other.total, take);
 #pragma unroll
-    for (int i = 0; i < kLanes; ++i) sums[i] = sums[i] * keep + other.sums[i] * take;
+    for (int i = 0; i < kLanes; ++i) sums[i] = weighted(sums[i], keep, other.sums[i], take);
     most = top;
   }
 };
@@ -104,19 +91,6 @@ __device__ void write_row(const AttentionPlan& plan, int row, int head, Mixed<kL
     const int d = static_cast<int>(threadIdx.x % 32) + 32 * i;
     if (d < plan.pool.value_dim) out[d] = mixed.sums[i] / mixed.total;
   }
-}
-
-__device__ __forceinline__ float* partial_of(const AttentionPlan& plan, int row, int head, int split) {
-  return plan.partial + ((int64_t{row} * plan.heads + head) * plan.splits + split) * (plan.pool.value_dim + 2);
-}
-
-// The positions that a row sees.
-struct Sight {
-  int position, first;
-};
-__device__ __forceinline__ Sight sight_of(const AttentionPlan& plan, int row, int sequence) {
-  const int position = plan.rows.positions[sequence] + row - plan.rows.starts[sequence];
-  return {position, plan.window > 0 ? static_cast<int>(max(int64_t{0}, position - plan.window + 1)) : 0};
 }
 
 // A warp per row and head, and per split where they are split.
@@ -222,6 +196,10 @@ void paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRow
   plan.window = options.window;
   plan.splits = static_cast<int>((rows.block_table.dim(1) * kKvBlockTokens + kSplit - 1) / kSplit);
   const Device device = query.device();
+  if (fits_tensor_cores(plan, blocks.key.dtype()) && plan.query_row % 2 == 0 && plan.query_head % 2 == 0 &&
+      aligned(plan.query, 8)) {
+    return attend_on_tensor_cores(device, plan, rows.block_table.dim(1));
+  }
   if (plan.pool.dim > 1024 || plan.pool.value_dim > 512) {
     throw Error(ErrorCode::kUnsupported, cat("paged_attention: heads of ", plan.pool.dim, " and ", plan.pool.value_dim,
                                              " components are too large for ", device));

@@ -1,11 +1,14 @@
 #include "backends/cuda/runtime.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/recording.h"
 
 namespace wick::cuda {
 namespace {
@@ -23,9 +26,17 @@ size_t rounded_size(size_t bytes) {
 struct DeviceState {
   std::once_flag started;
   Runtime runtime;
-  std::mutex mutex;                              // of what follows
+  std::mutex mutex;                                  // of what follows
   std::map<size_t, std::vector<void*>> free_blocks;  // by size
+  std::unordered_map<void*, GraphMemory*> graph_blocks;
 };
+
+struct RecordingState {
+  Device device;
+  GraphMemory* memory = nullptr;  // null: nothing is recorded
+  Runtime runtime;
+};
+thread_local RecordingState recording;
 
 // Never destroyed: tensors may outlive every other static.
 DeviceState& state_of(Device device) {
@@ -57,7 +68,29 @@ const Runtime& runtime(Device device) {
   select(device);
   DeviceState& state = state_of(device);
   std::call_once(state.started, [&] { start(device, state.runtime); });
-  return state.runtime;
+  return recording.memory && recording.device == device ? recording.runtime : state.runtime;
+}
+
+Recording::Recording(Device device, GraphMemory& memory, cudaStream_t stream) {
+  recording.runtime = runtime(device);
+  recording.runtime.stream = stream;
+  recording.device = device;
+  recording.memory = &memory;
+}
+
+Recording::~Recording() { recording.memory = nullptr; }
+
+bool is_recording() { return recording.memory != nullptr; }
+
+// What tensors still hold of the graph's memory goes to the common blocks when they go.
+GraphMemory::~GraphMemory() {
+  DeviceState& state = state_of(device_);
+  const std::lock_guard lock(state.mutex);
+  for (const auto& [size, blocks] : free_blocks_) {
+    auto& common = state.free_blocks[size];
+    common.insert(common.end(), blocks.begin(), blocks.end());
+  }
+  for (const auto& [block, size] : owned_blocks_) state.graph_blocks.erase(block);
 }
 
 void* allocate(Device device, size_t bytes) {
@@ -66,7 +99,8 @@ void* allocate(Device device, size_t bytes) {
   DeviceState& state = state_of(device);
   const size_t size = rounded_size(bytes);
   const std::lock_guard lock(state.mutex);
-  auto& blocks = state.free_blocks[size];
+  GraphMemory* graph = recording.memory && recording.device == device ? recording.memory : nullptr;
+  auto& blocks = (graph ? graph->free_blocks_ : state.free_blocks)[size];
   if (!blocks.empty()) {
     void* block = blocks.back();
     blocks.pop_back();
@@ -75,8 +109,8 @@ void* allocate(Device device, size_t bytes) {
   void* block = nullptr;
   cudaError_t result = cudaMalloc(&block, size);
   if (result == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // clears it
-    free_cached(state, device);
+    cudaGetLastError();                      // clears it
+    if (!graph) free_cached(state, device);  // waits, which a recording cannot
     result = cudaMalloc(&block, size);
   }
   if (result == cudaErrorMemoryAllocation) {
@@ -84,6 +118,10 @@ void* allocate(Device device, size_t bytes) {
     throw Error(ErrorCode::kOutOfMemory, cat("out of memory: ", bytes, " bytes on ", device));
   }
   check(result, device, "allocate");
+  if (graph) {
+    graph->owned_blocks_.emplace_back(block, size);
+    state.graph_blocks.emplace(block, graph);
+  }
   return block;
 }
 
@@ -92,7 +130,9 @@ void release(Device device, void* data, size_t bytes) {
   if (!data) return;
   DeviceState& state = state_of(device);
   const std::lock_guard lock(state.mutex);
-  state.free_blocks[rounded_size(bytes)].push_back(data);
+  const auto owner = state.graph_blocks.find(data);
+  auto& blocks = owner == state.graph_blocks.end() ? state.free_blocks : owner->second->free_blocks_;
+  blocks[rounded_size(bytes)].push_back(data);
 }
 
 }  // namespace wick::cuda

@@ -11,4 +11,9 @@ const KernelTable& cuda_kernels() {
   return kTable;
 }
 
+const FusedKernels& cuda_fused_kernels() {
+  static constexpr FusedKernels kTable = {cuda::linear, cuda::silu_mul, cuda::prepare_attention};
+  return kTable;
+}
+
 }  // namespace wick

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "backends/cuda/paged_plan.cuh"
+
+namespace wick::cuda {
+
+// What both kernels of paged attention need.
+struct AttentionPlan {
+  const float* query;
+  int64_t query_row, query_head;
+  RowPlan rows;
+  PoolPlan pool;
+  const float *sinks, *slopes;
+  float* out;      // [rows, heads, value_dim]
+  float* partial;  // [rows, heads, splits, value_dim + 2]; null: one warp takes all splits of a row
+  int row_count, heads, group, splits;
+  float scale, soft_cap;
+  int64_t window;
+};
+
+// The positions that a row sees: first to position.
+struct Sight {
+  int position, first;
+};
+__device__ __forceinline__ Sight sight_of(const AttentionPlan& plan, int row, int sequence) {
+  const int position = plan.rows.positions[sequence] + row - plan.rows.starts[sequence];
+  return {position, plan.window > 0 ? static_cast<int>(max(int64_t{0}, position - plan.window + 1)) : 0};
+}
+
+__device__ __forceinline__ float* partial_of(const AttentionPlan& plan, int row, int head, int split) {
+  return plan.partial + ((int64_t{row} * plan.heads + head) * plan.splits + split) * (plan.pool.value_dim + 2);
+}
+
+// a * b + c * d, rounded the same way in every kernel.
+__device__ __forceinline__ float weighted(float a, float b, float c, float d) {
+  return __fmaf_rn(a, b, __fmul_rn(c, d));
+}
+
+// Keys in f16 and heads of 64 or 128 components: on the tensor cores.
+bool fits_tensor_cores(const AttentionPlan& plan, DType pool);
+void attend_on_tensor_cores(Device device, AttentionPlan plan, int64_t table_blocks);
+
+}  // namespace wick::cuda

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <span>
+
+#include "tensor/tensor.h"
+
+namespace wick {
+
+struct KvBlocks;  // these two: ops/paged_attention.h
+struct PagedRows;
+
+// One product of FusedKernels::linear.
+struct LinearJob {
+  Tensor weight;    // [n, k] of f32, f16, bf16 or packed; its elements lie along k
+  Tensor bias;      // f32 [n]; undefined: none
+  Tensor residual;  // f32 [rows, n], row-major; undefined: none
+  Tensor out;       // f32 [rows, n], row-major
+};
+
+// What FusedKernels::prepare_attention does to heads.
+struct HeadTurns {
+  Tensor query_weight, key_weight;  // f32 [dim], of an RMS norm over each head; undefined: none
+  float eps = 0;
+  Tensor cos, sin;  // f32 [tokens, rotary / 2], row-major, as in rope; undefined: none
+  bool interleaved = false;
+};
+
+// Several ops in one, for devices where starting a kernel costs as much as a small one takes. They give the same
+// results as the ops one after the other, and like KernelTable's entries take what the caller has checked.
+struct FusedKernels {
+  // out = x weight^T + bias + residual for each job; x [rows, k] in f32, row-major.
+  void (*linear)(const Tensor& x, std::span<const LinearJob> jobs) = nullptr;
+  // silu(gate) * up; f32, row-major.
+  void (*silu_mul)(const Tensor& gate, const Tensor& up, const Tensor& out) = nullptr;
+  // Norms and rotates the heads of queries and keys, puts keys and values into their blocks as store_kv does, and
+  // writes the queries to `out`. query, key, value, out: f32 [tokens, heads, dim], row-major; dim at most 512.
+  void (*prepare_attention)(const Tensor& query, const Tensor& key, const Tensor& value, const HeadTurns& turns,
+                            const PagedRows& rows, const KvBlocks& blocks, const Tensor& out) = nullptr;
+};
+
+// Null where there are none.
+const FusedKernels* fused_kernels(Device device);
+
+}  // namespace wick
