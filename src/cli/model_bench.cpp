@@ -67,7 +67,7 @@ void SpeedBench::pass(int64_t count, bool logits) {
 
 void SpeedBench::read(int64_t count, bool logits) {
   while (count > 0) {
-    const int64_t chunk = std::min(count, kChunk);
+    const int64_t chunk = std::min(count, model_.device().is_host() ? kChunk : kDeviceChunk);
     count -= chunk;
     pass(chunk, logits && count == 0);
   }

@@ -42,7 +42,7 @@ class SpeedBench {
   std::vector<double> run(const SpeedCase& what, int repetitions, bool warm_up = true,
                           const std::function<void(int)>& before = {});
 
-  static constexpr int64_t kChunk = 512;  // tokens of a prompt per pass
+  static constexpr int64_t kChunk = 512, kDeviceChunk = 2048;  // tokens of a prompt per pass
 
  private:
   void read(int64_t count, bool logits);

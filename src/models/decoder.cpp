@@ -31,10 +31,10 @@ Tensor DecoderLayer::fused(const Tensor& x, const DecoderStep& step, const Tenso
   const bool rotates = kind.rope >= 0;
   const auto rope = static_cast<size_t>(kind.rope);
   const bool narrows = keep.defined();
-  Tensor mid = attention.fused(attn_norm(x), narrows ? Tensor() : x, rotates ? step.ropes[rope] : RopeRows(),
+  Tensor mid = attention.fused(attn_norm, x, !narrows, rotates ? step.ropes[rope] : RopeRows(),
                                rotates && step.tables[rope].interleaved(), step.attention, step.cache.layer(kv_index));
   if (narrows) mid = add(take_rows(x, keep), take_rows(mid, keep));
-  return mlp.fused(mlp_norm(mid), mid);
+  return mlp.fused(mlp_norm, mid);
 }
 
 Tensor DecoderLayer::operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const {

@@ -44,19 +44,19 @@ Tensor Attention::operator()(const Tensor& x, const RopeRows& rope, bool interle
   return out(reshape(z, {tokens, -1}));
 }
 
-Tensor Attention::fused(const Tensor& x, const Tensor& residual, const RopeRows& rope, bool interleaved,
+Tensor Attention::fused(const Norm& norm, const Tensor& x, bool adds, const RopeRows& rope, bool interleaved,
                         const AttentionStep& step, const KvBlocks& kv) const {
   const FusedKernels* kernels = fused_kernels(x.device());
   const auto is_rms = [](const Norm& norm) { return !norm.present() || norm.kind == NormKind::kRms; };
   std::array<Tensor, 1> result;
   if (!kernels || clip > 0 || (q_norm.present() && norm_whole_rows) || !is_rms(q_norm) || !is_rms(k_norm) ||
       (q_norm.present() && !q_norm.weight.defined()) || head_dim > 512) {
-    const Tensor z = (*this)(x, rope, interleaved, step, kv, 0);
-    return residual.defined() ? add(residual, z) : z;
+    const Tensor z = (*this)(norm(x), rope, interleaved, step, kv, 0);
+    return adds ? add(x, z) : z;
   }
   const int64_t tokens = x.dim(0);
   std::array<Tensor, 3> parts;
-  apply_linears(x.contiguous(), {&q, &k, &v}, {}, parts);
+  apply_linears(norm.input_for(x.contiguous()), {&q, &k, &v}, {}, parts);
   const auto heads_of = [&](const Tensor& y, int64_t count) { return reshape(y, {tokens, count, head_dim}); };
   const Tensor query = heads_of(parts[0], heads), key = heads_of(parts[1], kv_heads),
                value = heads_of(parts[2], kv_heads);
@@ -65,7 +65,7 @@ Tensor Attention::fused(const Tensor& x, const Tensor& residual, const RopeRows&
                              {q_norm.weight, k_norm.weight, q_norm.eps, rope.cos, rope.sin, interleaved}, step.rows, kv,
                              turned);
   const Tensor z = paged_attention(turned, kv, step.rows, options);
-  apply_linears(reshape(z, {tokens, -1}), {&out}, residual, result);
+  apply_linears({reshape(z, {tokens, -1})}, {&out}, adds ? x : Tensor(), result);
   return result[0];
 }
 

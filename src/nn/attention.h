@@ -26,8 +26,8 @@ struct Attention {
   // `rope` undefined: positions are not rotated. Writes the rows' keys and values to `kv`.
   Tensor operator()(const Tensor& x, const RopeRows& rope, bool interleaved, const AttentionStep& step,
                     const KvBlocks& kv, int layer) const;  // [tokens, hidden] -> [tokens, hidden]
-  // residual (undefined: nothing) + the same without hooks, in as few kernels as the device allows.
-  Tensor fused(const Tensor& x, const Tensor& residual, const RopeRows& rope, bool interleaved,
+  // The same of norm(x), plus x where it `adds`, without hooks, in as few kernels as the device allows.
+  Tensor fused(const Norm& norm, const Tensor& x, bool adds, const RopeRows& rope, bool interleaved,
                const AttentionStep& step, const KvBlocks& kv) const;
 };
 

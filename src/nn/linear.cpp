@@ -2,10 +2,12 @@
 
 #include "base/inline_vector.h"
 #include "ops/add.h"
-#include "ops/fused_kernels.h"
 #include "ops/index_select.h"
 #include "ops/matmul.h"
+#include "ops/mul.h"
 #include "ops/permute.h"
+#include "ops/rms_norm.h"
+#include "ops/silu.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -16,24 +18,27 @@ Tensor Linear::operator()(const Tensor& x) const {
   return bias.defined() ? add(y, bias) : y;
 }
 
-void apply_linears(const Tensor& x, std::initializer_list<const Linear*> linears, const Tensor& residual,
+void apply_linears(const LinearInput& input, std::initializer_list<const Linear*> linears, const Tensor& residual,
                    std::span<Tensor> outs) {
-  const FusedKernels* fused = fused_kernels(x.device());
-  bool together = fused && x.dtype() == DType::kF32 && x.is_contiguous();
+  const FusedKernels* fused = fused_kernels(input.x.device());
+  bool together = fused && input.x.dtype() == DType::kF32 && input.x.is_contiguous();
   for (const Linear* linear : linears) together &= !linear->input_order.defined() && linear->weight.strides()[1] == 1;
   InlineVector<LinearJob, 4> jobs;
   size_t next = 0;
   for (const Linear* linear : linears) {
     if (together) {
-      outs[next] = empty({x.dim(0), linear->outputs()}, DType::kF32, x.device());
+      outs[next] = empty({input.x.dim(0), linear->outputs()}, DType::kF32, input.x.device());
       jobs.push_back({linear->weight, linear->bias, residual, outs[next]});
     } else {
+      const Tensor x = input.norm_weight.defined() ? rms_norm(input.x, input.norm_weight, input.eps)
+                       : input.up.defined()        ? mul(silu(input.x), input.up)
+                                                   : input.x;
       const Tensor y = (*linear)(x);
       outs[next] = residual.defined() ? add(residual, y) : y;
     }
     ++next;
   }
-  if (together) fused->linear(x, {jobs.begin(), jobs.size()});
+  if (together) fused->linear(input, jobs);
 }
 
 }  // namespace wick

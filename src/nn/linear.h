@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "ops/fused_kernels.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -19,9 +20,9 @@ struct Linear {
   Tensor operator()(const Tensor& x) const;  // [tokens, in] -> [tokens, out]
 };
 
-// The products of several linears with one x, which devices that can start them together: outs[i] = linears[i](x).
+// The products of several linears with one input, in as few kernels as its device allows: outs[i] = linears[i](input).
 // `residual`, where defined, is added to each.
-void apply_linears(const Tensor& x, std::initializer_list<const Linear*> linears, const Tensor& residual,
+void apply_linears(const LinearInput& input, std::initializer_list<const Linear*> linears, const Tensor& residual,
                    std::span<Tensor> outs);
 
 }  // namespace wick

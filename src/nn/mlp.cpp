@@ -2,9 +2,6 @@
 
 #include <array>
 
-#include "ops/fused_kernels.h"
-#include "tensor/create.h"
-
 namespace wick {
 
 Tensor Mlp::operator()(const Tensor& x, const BatchHooks& hooks, int layer) const {
@@ -13,24 +10,21 @@ Tensor Mlp::operator()(const Tensor& x, const BatchHooks& hooks, int layer) cons
   return down(hooks(HookPoint::kMlpPost, layer, post));
 }
 
-Tensor Mlp::fused(const Tensor& x, const Tensor& residual) const {
+Tensor Mlp::fused(const Norm& norm, const Tensor& x) const {
+  const LinearInput input = norm.input_for(x);
   std::array<Tensor, 2> parts;
-  Tensor post;
+  std::array<Tensor, 1> out;
   if (!gate.defined()) {
-    apply_linears(x, {&up}, {}, std::span(parts).first(1));
-    post = activate(activation, parts[0]);
+    apply_linears(input, {&up}, {}, std::span(parts).first(1));
+    apply_linears({activate(activation, parts[0])}, {&down}, x, out);
   } else {
-    apply_linears(x, {&gate, &up}, {}, parts);
-    const FusedKernels* kernels = fused_kernels(x.device());
-    if (kernels && activation == Activation::kSilu && parts[0].dtype() == DType::kF32) {
-      post = empty(parts[0].shape(), DType::kF32, x.device());
-      kernels->silu_mul(parts[0].contiguous(), parts[1].contiguous(), post);
+    apply_linears(input, {&gate, &up}, {}, parts);
+    if (activation == Activation::kSilu) {
+      apply_linears({parts[0], {}, 0, parts[1]}, {&down}, x, out);
     } else {
-      post = activate_gated(activation, parts[0], parts[1]);
+      apply_linears({activate_gated(activation, parts[0], parts[1])}, {&down}, x, out);
     }
   }
-  std::array<Tensor, 1> out;
-  apply_linears(post, {&down}, residual, out);
   return out[0];
 }
 

@@ -3,6 +3,7 @@
 #include "hooks/batch_hooks.h"
 #include "nn/activation.h"
 #include "nn/linear.h"
+#include "nn/norm.h"
 
 namespace wick {
 
@@ -12,8 +13,8 @@ struct Mlp {
   Activation activation = Activation::kSilu;
 
   Tensor operator()(const Tensor& x, const BatchHooks& hooks, int layer) const;  // [tokens, hidden]
-  // residual + the same without hooks, in as few kernels as the device allows.
-  Tensor fused(const Tensor& x, const Tensor& residual) const;
+  // x + the same of norm(x), without hooks, in as few kernels as the device allows.
+  Tensor fused(const Norm& norm, const Tensor& x) const;
 };
 
 }  // namespace wick

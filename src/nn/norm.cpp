@@ -14,4 +14,9 @@ Tensor Norm::operator()(const Tensor& x) const {
   return x;
 }
 
+LinearInput Norm::input_for(const Tensor& x) const {
+  const bool fuses = kind == NormKind::kRms && weight.defined() && fused_kernels(x.device());
+  return fuses ? LinearInput{x, weight, eps, {}} : LinearInput{(*this)(x)};
+}
+
 }  // namespace wick

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "ops/fused_kernels.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -17,6 +18,8 @@ struct Norm {
 
   bool present() const { return kind != NormKind::kNone; }
   Tensor operator()(const Tensor& x) const;
+  // The norm of x as something to multiply: left to the product where that can do it.
+  LinearInput input_for(const Tensor& x) const;
 };
 
 }  // namespace wick

@@ -9,6 +9,14 @@ namespace wick {
 struct KvBlocks;  // these two: ops/paged_attention.h
 struct PagedRows;
 
+// What FusedKernels::linear multiplies: x, its RMS norm, or silu(x) * up. All f32 and row-major.
+struct LinearInput {
+  Tensor x;                 // [rows, k]
+  Tensor norm_weight = {};  // [k]; undefined: no norm
+  float eps = 0;
+  Tensor up = {};  // [rows, k]; undefined: x itself
+};
+
 // One product of FusedKernels::linear.
 struct LinearJob {
   Tensor weight;    // [n, k] of f32, f16, bf16 or packed; its elements lie along k
@@ -25,13 +33,12 @@ struct HeadTurns {
   bool interleaved = false;
 };
 
-// Several ops in one, for devices where starting a kernel costs as much as a small one takes. They give the same
-// results as the ops one after the other, and like KernelTable's entries take what the caller has checked.
+// Several ops in one, for devices where starting a kernel costs as much as a small one takes. They give the
+// results of the ops one after the other up to rounding, a row's bits never depend on other rows, and like
+// KernelTable's entries take what the caller has checked.
 struct FusedKernels {
-  // out = x weight^T + bias + residual for each job; x [rows, k] in f32, row-major.
-  void (*linear)(const Tensor& x, std::span<const LinearJob> jobs) = nullptr;
-  // silu(gate) * up; f32, row-major.
-  void (*silu_mul)(const Tensor& gate, const Tensor& up, const Tensor& out) = nullptr;
+  // out = input weight^T + bias + residual for each job.
+  void (*linear)(const LinearInput& input, std::span<const LinearJob> jobs) = nullptr;
   // Norms and rotates the heads of queries and keys, puts keys and values into their blocks as store_kv does, and
   // writes the queries to `out`. query, key, value, out: f32 [tokens, heads, dim], row-major; dim at most 512.
   void (*prepare_attention)(const Tensor& query, const Tensor& key, const Tensor& value, const HeadTurns& turns,

@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     if (!exists[h]) continue;
-    if (kOneSplit) {
+    if (kOneSplit && plan.partial) {
       float* target = partial_of(plan, row[h], head[h], static_cast<int>(blockIdx.z));
       if (t == 0) {
         target[0] = whole.most[h];
@@ -322,13 +322,16 @@ void launch(Device device, AttentionPlan plan) {
     check_launch(device, "paged_attention");
     return;
   }
-  const size_t floats = static_cast<size_t>(plan.row_count) * static_cast<size_t>(plan.heads * plan.splits) * (kDim + 2);
+  // With one split there is nothing to merge.
+  const bool whole = plan.splits == 1;
+  const size_t floats = whole ? 0 : static_cast<size_t>(plan.row_count) * static_cast<size_t>(plan.heads * plan.splits) * (kDim + 2);
   const Scratch partial(device, floats * sizeof(float));
   plan.partial = partial.as<float>();
   allow_shared<tiles_kernel<kDim, 1, true>>(device, Shared<kDim>::kBytes);
   tiles_kernel<kDim, 1, true><<<dim3(tiles(kRows), kv_heads, static_cast<unsigned>(plan.splits)), 32,
                                 Shared<kDim>::kBytes, use.stream>>>(plan);
   check_launch(device, "paged_attention");
+  if (whole) return;
   merge_kernel<kDim><<<blocks_for(int64_t{plan.row_count} * plan.heads, 4), 128, 0, use.stream>>>(plan);
   check_launch(device, "paged_attention");
 }

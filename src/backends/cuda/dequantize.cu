@@ -65,12 +65,11 @@ __device__ __forceinline__ __half2 two_weights(const uint8_t* row, int64_t i, in
 }
 
 template <typename Block>
-void to_f16(const Tensor& w, int64_t ld, void* out) {
-  const int64_t k = w.dim(1), weights = block_weights(w.dtype()), row_bytes = bytes_of(w.dtype(), w.strides()[0]);
-  const auto* from = data_of<const uint8_t>(w);
+void to_f16(Device device, const uint8_t* from, int64_t n, int64_t k, int64_t weights, int64_t row_bytes, int64_t ld,
+            void* out) {
   auto* target = static_cast<__half2*>(out);
-  const Codebooks books = codebooks(w.device());
-  for_each_index(w.device(), "dequantize", w.dim(0) * ld / 2, [=] __device__(int64_t i) {
+  const Codebooks books = codebooks(device);
+  for_each_index(device, "dequantize", n * ld / 2, [=] __device__(int64_t i) {
     const int64_t row = i / (ld / 2), column = (i - row * (ld / 2)) * 2;
     target[i] = two_weights<Block>(from + row * row_bytes, column, k, weights, books);
   });
@@ -83,8 +82,11 @@ void dequantize(const Tensor& w, const Tensor& rows, const Tensor& out) {
   visit_packed(w.dtype(), [&](auto block) { to_f32<decltype(block)>(w, rows, out); });
 }
 
-void dequantize_to_f16(const Tensor& w, int64_t ld, void* out) {
-  visit_packed(w.dtype(), [&](auto block) { to_f16<decltype(block)>(w, ld, out); });
+void dequantize_to_f16(Device device, DType dtype, const void* weights, int64_t n, int64_t k, int64_t row_bytes,
+                       int64_t ld, void* out) {
+  visit_packed(dtype, [&](auto block) {
+    to_f16<decltype(block)>(device, static_cast<const uint8_t*>(weights), n, k, block_weights(dtype), row_bytes, ld, out);
+  });
 }
 
 }  // namespace wick::cuda

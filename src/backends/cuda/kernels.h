@@ -12,7 +12,6 @@ namespace wick::cuda {
 #include "ops/kernel_names.inc"
 #undef WICK_KERNEL
 std::remove_pointer_t<decltype(FusedKernels::linear)> linear;
-std::remove_pointer_t<decltype(FusedKernels::silu_mul)> silu_mul;
 std::remove_pointer_t<decltype(FusedKernels::prepare_attention)> prepare_attention;
 
 }  // namespace wick::cuda

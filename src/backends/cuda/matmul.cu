@@ -1,6 +1,8 @@
+#include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
 #include "backends/cuda/matmul_plan.h"
+#include "backends/cuda/mma.cuh"
 #include "tensor/create.h"
 
 namespace wick::cuda {
@@ -94,6 +96,18 @@ void multiply_plain(const Tensor& a, const Tensor& b, const Tensor& out) {
   check_launch(a.device(), "matmul");
 }
 
+// Rows as InputRow makes them, in the dtype of the weights.
+template <typename T, typename X>
+__global__ void __launch_bounds__(kThreads) round_rows_kernel(const __grid_constant__ WeightPlan plan, uint32_t* out) {
+  __shared__ float reduced[32];
+  const InputRow<X> row(plan, blockIdx.x, reduced);
+  uint2* target = reinterpret_cast<uint2*>(out + blockIdx.x * plan.k / 2);
+  for (int64_t i = threadIdx.x * 4; i < plan.k; i += kThreads * 4) {
+    const float4 four = row.four(i);
+    target[i / 4] = {round_pair<T>(four.x, four.y), round_pair<T>(four.z, four.w)};
+  }
+}
+
 // Weights as models have them: one matrix of f16 or bf16 for all rows, whose rows [n, k] lie along k.
 bool are_weights(const Tensor& a, const Tensor& b, const Tensor& out) {
   if (b.dtype() != DType::kF16 && b.dtype() != DType::kBF16) return false;
@@ -109,31 +123,27 @@ bool are_weights(const Tensor& a, const Tensor& b, const Tensor& out) {
 }  // namespace
 
 void multiply_weights(Device device, const WeightPlan& plan) {
-  if (fits_few_rows(runtime(device), plan)) return multiply_few_rows(device, plan);
-  if (plan.x_dtype == plan.dtype && aligned(plan.x, 16)) return multiply_tiles(device, plan);
+  const Runtime& use = runtime(device);
+  if (fits_few_rows(use, plan)) return multiply_few_rows(device, plan);
+  const bool as_is = !plan.norm_weight && !plan.up && plan.x_dtype == plan.dtype && aligned(plan.x, 16);
+  if (as_is) return multiply_tiles(device, plan);
   // The tensor cores take both sides in one dtype.
-  const Shape shape{plan.m, plan.k};
   const Scratch rounded(device, static_cast<size_t>(plan.m * plan.k * 2));
-  const int64_t count = plan.m * plan.k;
+  const auto rows = static_cast<unsigned>(plan.m);
   const bool half = plan.dtype == DType::kF16;
-  auto* target = rounded.as<uint16_t>();
   if (plan.x_dtype == DType::kF32) {
-    const auto* from = static_cast<const float*>(plan.x);
-    for_each_index(device, "matmul", count / 4, [=] __device__(int64_t i) {
-      const float4 four = reinterpret_cast<const float4*>(from)[i];
-      const auto round = [&](float value) {
-        return half ? __half_as_ushort(__float2half_rn(value)) : __bfloat16_as_ushort(__float2bfloat16_rn(value));
-      };
-      reinterpret_cast<ushort4*>(target)[i] = {round(four.x), round(four.y), round(four.z), round(four.w)};
-    });
+    half ? round_rows_kernel<__half, float><<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>())
+         : round_rows_kernel<__nv_bfloat16, float><<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>());
   } else {
-    check(cudaMemcpyAsync(target, plan.x, static_cast<size_t>(count) * 2, cudaMemcpyDeviceToDevice,
-                          runtime(device).stream),
-          device, "matmul");
+    half ? round_rows_kernel<__half, __half><<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>())
+         : round_rows_kernel<__nv_bfloat16, __nv_bfloat16>
+           <<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>());
   }
+  check_launch(device, "matmul");
   WeightPlan same = plan;
-  same.x = target;
+  same.x = rounded.as<void>();
   same.x_dtype = plan.dtype;
+  same.norm_weight = same.up = nullptr;
   multiply_tiles(device, same);
 }
 

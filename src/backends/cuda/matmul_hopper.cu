@@ -71,17 +71,34 @@ __device__ __forceinline__ void multiply_async(float (&sum)[64], uint64_t a, uin
   }
 }
 
+// One thread's part in copying 128 rows of 64 columns: 16 bytes of every 32nd row.
 template <typename T>
-__device__ __forceinline__ void start_rows(uint32_t place, const T* from, int64_t rows, int64_t first_row, int64_t ld,
-                                           int64_t column, int64_t end) {
-#pragma unroll
-  for (int i = 0; i < kTile * 8 / kThreadCount; ++i) {
-    const int at = static_cast<int>(threadIdx.x) + i * kThreadCount, row = at / 8, chunk = at % 8;
-    const bool valid = first_row + row < rows && column + chunk * 8 < end;
-    const T* source = valid ? from + (first_row + row) * ld + column + chunk * 8 : from;
-    copy_async(place + static_cast<uint32_t>(row * 128 + (chunk ^ (row & 7)) * 16), source, valid);
+struct RowCopy {
+  static constexpr int kCount = kTile * 8 / kThreadCount, kStep = kThreadCount / 8;
+  const T *base, *source;  // where there is always something to read; the first row's chunk
+  int64_t step;            // elements from one of its rows to the next
+  int rows, column;        // how many of its rows there are; the chunk's first column
+  uint32_t place;
+
+  __device__ RowCopy(const T* from, int64_t row_count, int64_t first_row, int64_t ld) : base(from) {
+    const int row = threadIdx.x / 8, chunk = threadIdx.x % 8;
+    column = chunk * 8;
+    source = from + (first_row + row) * ld + column;
+    step = kStep * ld;
+    const int64_t left = row_count - first_row - row;
+    rows = left <= 0 ? 0 : static_cast<int>(min(int64_t{kCount}, (left + kStep - 1) / kStep));
+    place = static_cast<uint32_t>(row * 128 + (chunk ^ (row & 7)) * 16);
   }
-}
+  __device__ __forceinline__ void start(uint32_t stage, int first_column, int end) const {
+    const bool inside = first_column + column < end;
+    const T* from = source + first_column;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i, from += step) {
+      const bool valid = inside && i < rows;
+      copy_async(stage + place + static_cast<uint32_t>(i * kStep * 128), valid ? from : base, valid);
+    }
+  }
+};
 #endif
 
 template <typename T>
@@ -93,12 +110,14 @@ __global__ void __launch_bounds__(kThreadCount, 1) hopper_kernel(const __grid_co
   const int64_t first_m = int64_t{blockIdx.x} * kTile, first_n = int64_t{blockIdx.y} * kTile;
   const int stages = static_cast<int>((job.k + kDepth - 1) / kDepth);
   const int per_part = static_cast<int>(part_size(job.k) / kDepth);
+  const auto columns = static_cast<int>(job.k);
+  const RowCopy<T> rows(static_cast<const T*>(job.x), job.m, first_m, job.k);
+  const RowCopy<T> weights(static_cast<const T*>(job.w), job.n, first_n, job.ld);
   const auto start_stage = [&](int stage) {
     if (stage < stages) {
       const uint32_t place = base + static_cast<uint32_t>(stage % kStages * kStageBytes);
-      const int64_t column = int64_t{stage} * kDepth;
-      start_rows(place, static_cast<const T*>(job.x), job.m, first_m, job.k, column, job.k);
-      start_rows(place + kSideBytes, static_cast<const T*>(job.w), job.n, first_n, job.ld, column, job.k);
+      rows.start(place, stage * kDepth, columns);
+      weights.start(place + kSideBytes, stage * kDepth, columns);
     }
     commit_copies();
   };

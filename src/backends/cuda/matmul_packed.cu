@@ -1,4 +1,5 @@
 #include "backends/cuda/dequantize.h"
+#include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
 #include "backends/cuda/matmul_plan.h"
@@ -12,7 +13,7 @@ namespace wick::cuda {
 namespace {
 
 constexpr int kWarps = kParts, kRows = 16, kMostTokens = 8, kSuper = 256;  // weights of a row in a stage
-constexpr int kPad = 8;
+constexpr int kPad = 8, kPartialFloats = kWarps * kRows * kMostTokens;
 constexpr int kTopExponent = 11;
 
 // 2^e with largest * 2^e in [2^10, 2^11); 1 for zeros and for what is not finite.
@@ -32,161 +33,199 @@ struct Stage {
   static constexpr int kStages = kTotal * kWarps * 4 <= 100 * 1024 ? 4 : kTotal * kWarps * 3 <= 100 * 1024 ? 3 : 2;
 };
 
-struct PackedPlan {
-  const uint8_t* weights;
-  int64_t row_bytes, n, m, k;
-  const void* x;
-  void* out;
-};
+template <typename X>
+__device__ __forceinline__ void store_product(const WeightJob& job, int64_t token, int64_t row, float product) {
+  const int64_t at = token * job.n + row;
+  if (job.bias) product += job.bias[row];
+  if (job.residual) product += job.residual[at];
+  static_cast<X*>(job.out)[at] = to<X>(product);
+}
 
-// Up to 8 rows of x against 16 rows of weights; each warp takes one part of k, as in few_rows_kernel.
+struct TilePlace {
+  int job;
+  int64_t first_row;
+};
+__device__ __forceinline__ TilePlace place_of(const WeightPlan& plan, int64_t tile) {
+  int job = 0;
+  for (; job + 1 < plan.count; ++job) {
+    const int64_t tiles = (plan.jobs[job].n + kRows - 1) / kRows;
+    if (tile < tiles) break;
+    tile -= tiles;
+  }
+  return {job, tile * kRows};
+}
+
+// Up to 8 rows of x against all weights, 16 rows of those at a time; each warp takes one part of k, from tile to tile,
+// as in few_rows_kernel. A stage holds 256 weights of each row and their scales.
 template <typename Block, typename X>
-__global__ void __launch_bounds__(kWarps * 32) packed_kernel(const __grid_constant__ PackedPlan plan) {
+__global__ void __launch_bounds__(kThreads, 2) packed_kernel(const __grid_constant__ WeightPlan plan, int64_t tiles) {
   using Format = Pairs<Block>;
   using S = Stage<Block>;
   extern __shared__ __align__(128) char memory[];
-  __shared__ float largest[kWarps], factors[kMostTokens];
+  __shared__ float reduced[32], factors[kMostTokens];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m);
-  const int64_t first_row = int64_t{blockIdx.x} * kRows;
   const int part = static_cast<int>(part_size(k)), begin = min(k, warp * part), end = min(k, begin + part);
   const int first_super = begin / kSuper, supers = end > begin ? (end + kSuper - 1) / kSuper - first_super : 0;
+  const int my_tiles = static_cast<int>((tiles - blockIdx.x + gridDim.x - 1) / gridDim.x);
 
   char* ring = memory + warp * S::kStages * S::kTotal;
+  const uint32_t ring_address = shared_address(ring);
   // Chunks of 16 bytes at their own alignment: up to 15 bytes before and behind a row's blocks come along, all within
   // the matrix's memory.
-  const auto source_of = [&](int row, int super) {
-    const int64_t at = min(first_row + row, plan.n - 1);
-    return plan.weights + at * plan.row_bytes + int64_t{super} * S::kBytes;
+  const auto row_of = [&](const TilePlace& place, int row) {
+    const WeightJob& job = plan.jobs[place.job];
+    return static_cast<const uint8_t*>(job.weights) + min(place.first_row + row, job.n - 1) * plan.ld;
   };
-  const auto start_stage = [&](int stage) {
-    if (stage < supers) {
-      const int super = first_super + stage;
-      const int bytes = min(S::kBytes, static_cast<int>(plan.row_bytes) - super * S::kBytes);
-      const uint32_t place = shared_address(ring + stage % S::kStages * S::kTotal);
-      constexpr int kChunks = S::kPitch / 16;
-      for (int i = lane; i < kRows * kChunks; i += 32) {
-        const int row = i / kChunks, chunk = i % kChunks;
-        const auto address = reinterpret_cast<uintptr_t>(source_of(row, super));
-        const uintptr_t first = address & ~uintptr_t{15}, from = first + static_cast<uintptr_t>(chunk) * 16;
+  constexpr int kChunks = S::kPitch / 16, kCopies = (kRows * kChunks + 31) / 32;
+  TilePlace next_place{};
+  int next_tile = 0, next_stage = 0, next_slot = 0;
+  const auto start_next = [&] {
+    if (next_tile < my_tiles && supers > 0) {
+      if (next_stage == 0) next_place = place_of(plan, blockIdx.x + int64_t{next_tile} * gridDim.x);
+      const int offset = (first_super + next_stage) * S::kBytes;
+      const int bytes = min(S::kBytes, static_cast<int>(plan.ld) - offset);
+      const uint32_t place = ring_address + static_cast<uint32_t>(next_slot * S::kTotal);
+#pragma unroll
+      for (int copy = 0; copy < kCopies; ++copy) {
+        const int i = lane + copy * 32, row = i / kChunks, chunk = i % kChunks;
+        if (row >= kRows) break;
+        const auto address = reinterpret_cast<uintptr_t>(row_of(next_place, row) + offset);
+        const uintptr_t from = (address & ~uintptr_t{15}) + static_cast<uintptr_t>(chunk) * 16;
         if (from < address + static_cast<uintptr_t>(bytes)) {
           copy_async(place + static_cast<uint32_t>(row * S::kPitch + chunk * 16), reinterpret_cast<const void*>(from));
         }
       }
+      if (++next_stage == supers) {
+        next_stage = 0;
+        ++next_tile;
+      }
+      if (++next_slot == S::kStages) next_slot = 0;
     }
     commit_copies();
   };
-  for (int stage = 0; stage < S::kStages - 1; ++stage) start_stage(stage);
+  for (int i = 0; i < S::kStages - 1; ++i) start_next();
 
-  auto* x = reinterpret_cast<uint32_t*>(memory + kWarps * S::kStages * S::kTotal);
+  auto* partials = reinterpret_cast<float*>(memory + kWarps * S::kStages * S::kTotal);
+  auto* x = reinterpret_cast<uint32_t*>(partials + 2 * kPartialFloats);
   const int pitch = (k + 63) / 64 * 64 + kPad;
   for (int token = 0; token < m; ++token) {
-    const X* from = static_cast<const X*>(plan.x) + int64_t{token} * k;
+    const InputRow<X> row(plan, token, reduced);
     float most = 0;
-    for (int i = threadIdx.x * 4; i < k; i += kWarps * 32 * 4) {
-      const auto four = *reinterpret_cast<const Four<X>*>(from + i);
-#pragma unroll
-      for (int j = 0; j < 4; ++j) most = fmaxf(most, fabsf(widen(four.at[j])));
+    for (int i = threadIdx.x * 4; i < k; i += kThreads * 4) {
+      const float4 four = row.four(i);
+      most = fmaxf(fmaxf(fmaxf(fabsf(four.x), fabsf(four.y)), fmaxf(fabsf(four.z), fabsf(four.w))), most);
     }
-    most = block_combine(most, largest, 0.0f, [](float a, float b) { return fmaxf(a, b); });
+    most = block_combine(most, reduced, 0.0f, [](float a, float b) { return fmaxf(a, b); });
     const float factor = row_factor(most);
     if (threadIdx.x == 0) factors[token] = 1 / factor;
-    for (int i = threadIdx.x * 4; i < pitch - kPad; i += kWarps * 32 * 4) {
-      float four[4] = {};
-      if (i < k) {
-        const auto values = *reinterpret_cast<const Four<X>*>(from + i);
-#pragma unroll
-        for (int j = 0; j < 4; ++j) four[j] = widen(values.at[j]) * factor;
-      }
-      x[(token * pitch + i) / 2] = round_pair<__half>(four[0], four[1]);
-      x[(token * pitch + i) / 2 + 1] = round_pair<__half>(four[2], four[3]);
+    for (int i = threadIdx.x * 4; i < pitch - kPad; i += kThreads * 4) {
+      const float4 four = i < k ? row.four(i) : float4{0, 0, 0, 0};
+      x[(token * pitch + i) / 2] = round_pair<__half>(four.x * factor, four.y * factor);
+      x[(token * pitch + i) / 2 + 1] = round_pair<__half>(four.z * factor, four.w * factor);
     }
   }
   __syncthreads();
 
   const int g = lane / 4, t = lane % 4;
   const uint32_t* x_row = x + (g < m ? g : 0) * pitch / 2 + t;
-  float sum[4] = {};
-  for (int stage = 0; stage < supers; ++stage) {
-    wait_copies<S::kStages - 2>();
-    __syncwarp();
-    const int super = first_super + stage;
-    char* place = ring + stage % S::kStages * S::kTotal;
-    auto* scales = reinterpret_cast<__half2*>(place + kRows * S::kPitch);  // [kGroups, kRows]
-    const auto row_bytes = [&](int row) {
-      const auto shift = reinterpret_cast<uintptr_t>(source_of(row, super)) & 15;
-      return reinterpret_cast<const uint8_t*>(place + row * S::kPitch + shift);
-    };
+  int slot = 0;
+  for (int tile = 0; tile < my_tiles; ++tile) {
+    const TilePlace tile_place = place_of(plan, blockIdx.x + int64_t{tile} * gridDim.x);
+    float sum[4] = {};
+    for (int stage = 0; stage < supers; ++stage) {
+      wait_copies<S::kStages - 2>();
+      __syncwarp();
+      const int super = first_super + stage;
+      char* place = ring + slot * S::kTotal;
+      if (++slot == S::kStages) slot = 0;
+      auto* scales = reinterpret_cast<__half2*>(place + kRows * S::kPitch);  // [kGroups, kRows]
+      const auto row_bytes = [&](int row) {
+        const auto shift = reinterpret_cast<uintptr_t>(row_of(tile_place, row) + super * S::kBytes) & 15;
+        return reinterpret_cast<const uint8_t*>(place + row * S::kPitch + shift);
+      };
+      const uint8_t* scaled_row = row_bytes(lane % kRows);
 #pragma unroll
-    for (int i = lane; i < kRows * S::kGroups; i += 32) {
-      const int row = i % kRows, group = i / kRows;
-      constexpr int kPerBlock = S::kBlock / Format::kGroup;
-      const uint8_t* block = row_bytes(row) + group / kPerBlock * static_cast<int>(sizeof(Block));
-      scales[i] = Format::scales(block, group % kPerBlock);
-    }
-    __syncwarp();
-    const uint8_t *upper = row_bytes(g), *lower = row_bytes(g + 8);
-#pragma unroll
-    for (int chunk = 0; chunk < kSuper / 16; ++chunk) {
-      const int column = super * kSuper + chunk * 16;
-      if (column < begin || column >= end) continue;
-      const int block = chunk * 16 / S::kBlock * static_cast<int>(sizeof(Block)), at = chunk * 16 % S::kBlock;
-      const int group = chunk * 16 / Format::kGroup;
-      const __half2 s0 = scales[group * kRows + g], s1 = scales[group * kRows + g + 8];
-      const uint32_t a[4] = {pack_pair(Format::pair(upper + block, at + 2 * t, s0)),
-                             pack_pair(Format::pair(lower + block, at + 2 * t, s1)),
-                             pack_pair(Format::pair(upper + block, at + 2 * t + 8, s0)),
-                             pack_pair(Format::pair(lower + block, at + 2 * t + 8, s1))};
-      uint32_t b0 = 0, b1 = 0;
-      if (g < m) {
-        b0 = x_row[column / 2];
-        b1 = x_row[column / 2 + 4];
+      for (int i = 0; i < kRows * S::kGroups / 32; ++i) {
+        const int group = i * 2 + lane / kRows;
+        constexpr int kPerBlock = S::kBlock / Format::kGroup;
+        const uint8_t* block = scaled_row + group / kPerBlock * static_cast<int>(sizeof(Block));
+        scales[group * kRows + lane % kRows] = Format::scales(block, group % kPerBlock);
       }
-      mma<__half>(sum, a, b0, b1);
+      __syncwarp();
+      const uint8_t *upper = row_bytes(g), *lower = row_bytes(g + 8);
+#pragma unroll
+      for (int chunk = 0; chunk < kSuper / 16; ++chunk) {
+        const int column = super * kSuper + chunk * 16;
+        if (column < begin || column >= end) continue;
+        const int block = chunk * 16 / S::kBlock * static_cast<int>(sizeof(Block)), at = chunk * 16 % S::kBlock;
+        const int group = chunk * 16 / Format::kGroup;
+        const __half2 s0 = scales[group * kRows + g], s1 = scales[group * kRows + g + 8];
+        const uint32_t a[4] = {pack_pair(Format::pair(upper + block, at + 2 * t, s0)),
+                               pack_pair(Format::pair(lower + block, at + 2 * t, s1)),
+                               pack_pair(Format::pair(upper + block, at + 2 * t + 8, s0)),
+                               pack_pair(Format::pair(lower + block, at + 2 * t + 8, s1))};
+        uint32_t b0 = 0, b1 = 0;
+        if (g < m) {
+          b0 = x_row[column / 2];
+          b1 = x_row[column / 2 + 4];
+        }
+        mma<__half>(sum, a, b0, b1);
+      }
+      __syncwarp();
+      start_next();
     }
-    __syncwarp();
-    start_stage(stage + S::kStages - 1);
+    float* partial = partials + tile % 2 * kPartialFloats;  // [kWarps, kRows, kMostTokens]
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      partial[(warp * kRows + g + e / 2 * 8) * kMostTokens + 2 * t + e % 2] = sum[e];
+    }
+    __syncthreads();
+    const int token = threadIdx.x / kRows, row = threadIdx.x % kRows;
+    const WeightJob& job = plan.jobs[tile_place.job];
+    const int64_t out_row = tile_place.first_row + row;
+    if (token >= m || out_row >= job.n) continue;
+    float total = 0;
+#pragma unroll
+    for (int i = 0; i < kWarps; ++i) total += partial[(i * kRows + row) * kMostTokens + token];
+    store_product<X>(job, token, out_row, __fmul_rn(total, factors[token]));
   }
   wait_copies<0>();
-  __syncthreads();
-  auto* partial = reinterpret_cast<float*>(memory);  // [kWarps, kRows, kMostTokens]
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    partial[(warp * kRows + g + e / 2 * 8) * kMostTokens + 2 * t + e % 2] = sum[e];
-  }
-  __syncthreads();
-  const int token = threadIdx.x / kRows, row = threadIdx.x % kRows;
-  if (token >= m || first_row + row >= plan.n) return;
-  float total = 0;
-#pragma unroll
-  for (int i = 0; i < kWarps; ++i) total += partial[(i * kRows + row) * kMostTokens + token];
-  static_cast<X*>(plan.out)[token * plan.n + first_row + row] = to<X>(total * factors[token]);
 }
 
 template <typename Block>
 size_t shared_bytes(int64_t m, int64_t k) {
-  return static_cast<size_t>(kWarps * Stage<Block>::kStages * Stage<Block>::kTotal +
+  return static_cast<size_t>(kWarps * Stage<Block>::kStages * Stage<Block>::kTotal + 2 * kPartialFloats * 4 +
                              m * ((k + 63) / 64 * 64 + kPad) * 2);
 }
 
+// The plan for rows `first` to `first + count` of x.
+template <typename X>
+WeightPlan rows_of(const WeightPlan& plan, int64_t first, int64_t count) {
+  WeightPlan part = plan;
+  part.m = count;
+  part.x = static_cast<const X*>(plan.x) + first * plan.k;
+  if (plan.up) part.up = plan.up + first * plan.k;
+  for (int i = 0; i < plan.count; ++i) {
+    WeightJob& job = part.jobs[i];
+    job.out = static_cast<X*>(job.out) + first * job.n;
+    if (job.residual) job.residual += first * job.n;
+  }
+  return part;
+}
+
 template <typename Block, typename X>
-void launch_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
-  const Device device = x.device();
+void launch_packed(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
-  allow_shared<packed_kernel<Block, X>>(device, use.shared_bytes - 1024);
-  const int64_t rows = x.dim(0), k = x.dim(1), n = w.dim(0);
-  int64_t step = kMostTokens;
-  while (step > 1 && shared_bytes<Block>(step, k) > static_cast<size_t>(use.shared_bytes - 1024)) step /= 2;
-  for (int64_t row = 0; row < rows; row += step) {
-    const PackedPlan plan{data_of<const uint8_t>(w),
-                          bytes_of(w.dtype(), w.strides()[0]),
-                          n,
-                          std::min(step, rows - row),
-                          k,
-                          data_of<const X>(x) + row * k,
-                          data_of<X>(out) + row * n};
-    packed_kernel<Block, X>
-        <<<blocks_for(n, kRows), kWarps * 32, shared_bytes<Block>(plan.m, k), use.stream>>>(plan);
+  const int most_shared = use.shared_bytes - 1024;
+  allow_shared<packed_kernel<Block, X>>(device, most_shared);
+  int64_t step = kMostTokens, tiles = 0;
+  while (step > 1 && shared_bytes<Block>(step, plan.k) > static_cast<size_t>(most_shared)) step /= 2;
+  for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + kRows - 1) / kRows;
+  const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, use.multiprocessors * 2));
+  for (int64_t row = 0; row < plan.m; row += step) {
+    const WeightPlan part = rows_of<X>(plan, row, std::min(step, plan.m - row));
+    packed_kernel<Block, X><<<blocks, kThreads, shared_bytes<Block>(part.m, plan.k), use.stream>>>(part, tiles);
     check_launch(device, "matmul");
   }
 }
@@ -194,67 +233,88 @@ void launch_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
 // Rows of x scaled into f16, and 1 / factor of each.
 template <typename X>
 __global__ void __launch_bounds__(kThreads)
-    scale_rows_kernel(const X* x, int64_t k, int64_t ld, __half* out, float* inverses) {
-  __shared__ float shared[32];
-  const X* from = x + blockIdx.x * k;
+    scale_rows_kernel(const __grid_constant__ WeightPlan plan, int64_t ld, __half* out, float* inverses) {
+  __shared__ float reduced[32];
+  const int64_t k = plan.k, at = blockIdx.x;
+  const bool fours = k % 4 == 0;
+  const InputRow<X> row(plan, at, reduced);
+  const X* plain = static_cast<const X*>(plan.x) + at * k;
+  const auto value = [&](int64_t i) {
+    if (!fours) return static_cast<float>(widen(plain[i]));
+    const float4 four = row.four(i / 4 * 4);
+    return i % 4 == 0 ? four.x : i % 4 == 1 ? four.y : i % 4 == 2 ? four.z : four.w;
+  };
   float most = 0;
-  for (int64_t i = threadIdx.x; i < k; i += kThreads) most = fmaxf(most, fabsf(widen(from[i])));
-  most = block_combine(most, shared, 0.0f, [](float a, float b) { return fmaxf(a, b); });
+  for (int64_t i = threadIdx.x; i < k; i += kThreads) most = fmaxf(most, fabsf(value(i)));
+  most = block_combine(most, reduced, 0.0f, [](float a, float b) { return fmaxf(a, b); });
   const float factor = row_factor(most);
-  if (threadIdx.x == 0) inverses[blockIdx.x] = 1 / factor;
-  for (int64_t i = threadIdx.x; i < ld; i += kThreads) {
-    out[blockIdx.x * ld + i] = to<__half>(i < k ? widen(from[i]) * factor : 0.0f);
-  }
+  if (threadIdx.x == 0) inverses[at] = 1 / factor;
+  for (int64_t i = threadIdx.x; i < ld; i += kThreads) out[at * ld + i] = to<__half>(i < k ? value(i) * factor : 0.0f);
 }
 
 // Many rows, and formats without a kernel of their own: the weights in f16 once for all rows.
 template <typename X>
-void multiply_unpacked(const Tensor& x, const Tensor& w, const Tensor& out) {
-  const Device device = x.device();
+void multiply_unpacked(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
-  const int64_t m = x.dim(0), k = x.dim(1), n = w.dim(0), ld = (k + 7) / 8 * 8;
-  const Scratch weights(device, static_cast<size_t>(n * ld * 2)), rows(device, static_cast<size_t>(m * ld * 2)),
-      inverses(device, static_cast<size_t>(m) * sizeof(float)), sums(device, static_cast<size_t>(m * n) * sizeof(float));
-  dequantize_to_f16(w, ld, weights.as<void>());
-  scale_rows_kernel<X><<<static_cast<unsigned>(m), kThreads, 0, use.stream>>>(data_of<const X>(x), k, ld,
-                                                                             rows.as<__half>(), inverses.as<float>());
+  const int64_t m = plan.m, k = plan.k, ld = (k + 7) / 8 * 8;
+  const Scratch rows(device, static_cast<size_t>(m * ld * 2)), inverses(device, static_cast<size_t>(m) * sizeof(float));
+  scale_rows_kernel<X>
+      <<<static_cast<unsigned>(m), kThreads, 0, use.stream>>>(plan, ld, rows.as<__half>(), inverses.as<float>());
   check_launch(device, "matmul");
-  WeightPlan plan;
-  plan.m = m;
-  plan.k = plan.ld = ld;
-  plan.x = rows.as<void>();
-  plan.x_dtype = plan.dtype = DType::kF16;
-  plan.out_dtype = DType::kF32;
-  plan.jobs[0] = {weights.as<void>(), n, sums.as<void>(), nullptr, nullptr};
-  multiply_weights(device, plan);
-  const auto* from = sums.as<const float>();
   const auto* factors = inverses.as<const float>();
-  auto* target = data_of<X>(out);
-  for_each_index(device, "matmul", m * n, [=] __device__(int64_t i) { target[i] = to<X>(from[i] * factors[i / n]); });
+  for (int i = 0; i < plan.count; ++i) {
+    const WeightJob job = plan.jobs[i];
+    const Scratch weights(device, static_cast<size_t>(job.n * ld * 2)),
+        sums(device, static_cast<size_t>(m * job.n) * sizeof(float));
+    dequantize_to_f16(device, plan.dtype, job.weights, job.n, k, plan.ld, ld, weights.as<void>());
+    WeightPlan product;
+    product.m = m;
+    product.k = product.ld = ld;
+    product.x = rows.as<void>();
+    product.x_dtype = product.dtype = DType::kF16;
+    product.jobs[0] = {weights.as<void>(), job.n, sums.as<void>(), nullptr, nullptr};
+    multiply_weights(device, product);
+    const auto* from = sums.as<const float>();
+    for_each_index(device, "matmul", m * job.n, [=] __device__(int64_t at) {
+      store_product<X>(job, at / job.n, at % job.n, __fmul_rn(from[at], factors[at / job.n]));
+    });
+  }
 }
 
 template <typename X>
-void run(const Tensor& x, const Tensor& w, const Tensor& out) {
+void run(Device device, const WeightPlan& plan) {
   constexpr int64_t kFewRows = 16;
-  const bool few = x.dim(0) <= kFewRows && aligned(x.raw(), 4 * sizeof(X));
+  const bool few = plan.m <= kFewRows && aligned(plan.x, 4 * sizeof(X));
   bool done = false;
-  visit_packed(w.dtype(), [&](auto block) {
+  visit_packed(plan.dtype, [&](auto block) {
     if constexpr (Pairs<decltype(block)>::kKnown) {
       if (few) {
-        launch_packed<decltype(block), X>(x, w, out);
+        launch_packed<decltype(block), X>(device, plan);
         done = true;
       }
     }
   });
-  if (!done) multiply_unpacked<X>(x, w, out);
+  if (!done) multiply_unpacked<X>(device, plan);
 }
 
 }  // namespace
 
+void multiply_packed(Device device, const WeightPlan& plan) {
+  if (plan.x_dtype == DType::kF32) return run<float>(device, plan);
+  plan.x_dtype == DType::kF16 ? run<__half>(device, plan) : run<__nv_bfloat16>(device, plan);
+}
+
 void matmul_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
   if (out.numel() == 0) return;
-  if (x.dtype() == DType::kF32) return run<float>(x, w, out);
-  x.dtype() == DType::kF16 ? run<__half>(x, w, out) : run<__nv_bfloat16>(x, w, out);
+  WeightPlan plan;
+  plan.m = x.dim(0);
+  plan.k = x.dim(1);
+  plan.x = x.raw();
+  plan.x_dtype = plan.out_dtype = x.dtype();
+  plan.dtype = w.dtype();
+  plan.ld = bytes_of(w.dtype(), w.strides()[0]);
+  plan.jobs[0] = {w.raw(), w.dim(0), out.raw(), nullptr, nullptr};
+  multiply_packed(x.device(), plan);
 }
 
 }  // namespace wick::cuda

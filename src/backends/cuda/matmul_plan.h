@@ -5,7 +5,7 @@
 #include "backends/cuda/runtime.h"
 #include "tensor/tensor.h"
 
-// Products with weights of f16 or bf16, rows [n, k] one behind the other: x [m, k] x w^T -> out [m, n].
+// Products with weights whose rows [n, k] lie one behind the other: x [m, k] x w^T -> out [m, n].
 namespace wick::cuda {
 
 // One matrix of weights and where its products go.
@@ -25,17 +25,23 @@ struct WeightPlan {
   int64_t m = 0, k = 0;
   const void* x = nullptr;  // [m, k], row-major
   DType x_dtype = DType::kF32, dtype = DType::kBF16, out_dtype = DType::kF32;
-  int64_t ld = 0;  // elements from one row of weights to the next
+  int64_t ld = 0;  // elements from one row of weights to the next; packed: bytes
+
+  // Instead of x: its RMS norm with these weights [k], or silu(x) * up [m, k]; null: x itself.
+  const float *norm_weight = nullptr, *up = nullptr;
+  float eps = 0;
 };
 
-// Whether a few rows go through the kernel that reads x as it is.
+// Weights of f16 or bf16. Whether a few rows go through the kernel that reads x as it is.
 bool fits_few_rows(const Runtime& use, const WeightPlan& plan);
 void multiply_few_rows(Device device, const WeightPlan& plan);
-// Both take x in the dtype of the weights; the second is for devices of compute capability 9.
+// Both take x itself, in the dtype of the weights; the second is for devices of compute capability 9.
 void multiply_tiles(Device device, const WeightPlan& plan);
 void multiply_hopper(Device device, const WeightPlan& plan);
 
 // Chooses among them.
 void multiply_weights(Device device, const WeightPlan& plan);
+// Packed weights.
+void multiply_packed(Device device, const WeightPlan& plan);
 
 }  // namespace wick::cuda
