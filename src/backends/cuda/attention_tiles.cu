@@ -1,4 +1,5 @@
 #include "backends/cuda/attention_plan.cuh"
+#include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/mma.cuh"
 
 // Attention over keys and values in f16 on the tensor cores. A row is one query head; the heads that share a key head
@@ -90,6 +91,8 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
   __shared__ int odd_keys[2];  // bit j: a value of key j of the tile is not finite
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int kv_head = blockIdx.y;
+  let_next_start();
+  wait_for_previous();
   TileRows tile_rows;
   if (!find_tile(plan, static_cast<int>(blockIdx.x), kWarps * kRows, tile_rows)) return;
   const int sequence = tile_rows.sequence;
@@ -281,6 +284,8 @@ template <int kDim>
 __global__ void __launch_bounds__(128) merge_kernel(const __grid_constant__ AttentionPlan plan) {
   constexpr float kLog2e = 1.4426950408889634f;
   const int lane = threadIdx.x % 32;
+  let_next_start();
+  wait_for_previous();
   const int64_t task = int64_t{blockIdx.x} * 4 + threadIdx.x / 32;
   if (task >= int64_t{plan.row_count} * plan.heads) return;
   const int row = static_cast<int>(task / plan.heads), head = static_cast<int>(task % plan.heads);
@@ -317,9 +322,8 @@ void launch(Device device, AttentionPlan plan) {
   const bool few = rows / (kManyWarps * kRows) * kv_heads < use.multiprocessors;
   if (!few) {
     allow_shared<tiles_kernel<kDim, kManyWarps, false>>(device, Shared<kDim>::kBytes);
-    tiles_kernel<kDim, kManyWarps, false><<<dim3(tiles(kManyWarps * kRows), kv_heads), kManyWarps * 32,
-                                           Shared<kDim>::kBytes, use.stream>>>(plan);
-    check_launch(device, "paged_attention");
+    launch_dependent(device, "paged_attention", tiles_kernel<kDim, kManyWarps, false>,
+                     dim3(tiles(kManyWarps * kRows), kv_heads), kManyWarps * 32, Shared<kDim>::kBytes, plan);
     return;
   }
   // With one split there is nothing to merge.
@@ -328,12 +332,11 @@ void launch(Device device, AttentionPlan plan) {
   const Scratch partial(device, floats * sizeof(float));
   plan.partial = partial.as<float>();
   allow_shared<tiles_kernel<kDim, 1, true>>(device, Shared<kDim>::kBytes);
-  tiles_kernel<kDim, 1, true><<<dim3(tiles(kRows), kv_heads, static_cast<unsigned>(plan.splits)), 32,
-                                Shared<kDim>::kBytes, use.stream>>>(plan);
-  check_launch(device, "paged_attention");
+  launch_dependent(device, "paged_attention", tiles_kernel<kDim, 1, true>,
+                   dim3(tiles(kRows), kv_heads, static_cast<unsigned>(plan.splits)), 32, Shared<kDim>::kBytes, plan);
   if (whole) return;
-  merge_kernel<kDim><<<blocks_for(int64_t{plan.row_count} * plan.heads, 4), 128, 0, use.stream>>>(plan);
-  check_launch(device, "paged_attention");
+  launch_dependent(device, "paged_attention", merge_kernel<kDim>, blocks_for(int64_t{plan.row_count} * plan.heads, 4),
+                   128, 0, plan);
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ void linear(const LinearInput& input, std::span<const LinearJob> jobs) {
     plan.norm_weight = data_or_null<const float>(input.norm_weight);
     plan.up = data_or_null<const float>(input.up);
     plan.eps = input.eps;
+    plan.steady = true;  // a model's
     plan.count = 0;
     while (first < jobs.size() && plan.count < kMostJobs && joins(weight, jobs[first].weight)) {
       const LinearJob& job = jobs[first++];

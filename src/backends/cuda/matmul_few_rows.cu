@@ -1,3 +1,4 @@
+#include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/launch.cuh"
 #include "backends/cuda/matmul_plan.h"
@@ -81,7 +82,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     }
     commit_copies();
   };
+  let_next_start();
+  if (!plan.steady) wait_for_previous();
   for (int i = 0; i < kStages - 1; ++i) start_next();
+  if (plan.steady) wait_for_previous();
 
   // x in the weights' dtype, [m, pitch].
   auto* x = reinterpret_cast<uint32_t*>(memory + kRingBytes + 2 * kPartialFloats * sizeof(float));
@@ -159,8 +163,7 @@ void launch(Device device, const WeightPlan& plan) {
   int64_t tiles = 0;
   for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + kRows - 1) / kRows;
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, use.multiprocessors * kBlocksPerProcessor));
-  few_rows_kernel<T, X><<<blocks, kThreads, shared_bytes(plan), use.stream>>>(plan, tiles);
-  check_launch(device, "matmul");
+  launch_dependent(device, "matmul", few_rows_kernel<T, X>, blocks, kThreads, shared_bytes(plan), plan, tiles);
 }
 
 }  // namespace

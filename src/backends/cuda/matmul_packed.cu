@@ -1,3 +1,4 @@
+#include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/dequantize.h"
 #include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/kernels.h"
@@ -104,7 +105,10 @@ __global__ void __launch_bounds__(kThreads, 2) packed_kernel(const __grid_consta
     }
     commit_copies();
   };
+  let_next_start();
+  if (!plan.steady) wait_for_previous();
   for (int i = 0; i < S::kStages - 1; ++i) start_next();
+  if (plan.steady) wait_for_previous();
 
   auto* partials = reinterpret_cast<float*>(memory + kWarps * S::kStages * S::kTotal);
   auto* x = reinterpret_cast<uint32_t*>(partials + 2 * kPartialFloats);
@@ -225,8 +229,8 @@ void launch_packed(Device device, const WeightPlan& plan) {
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, use.multiprocessors * 2));
   for (int64_t row = 0; row < plan.m; row += step) {
     const WeightPlan part = rows_of<X>(plan, row, std::min(step, plan.m - row));
-    packed_kernel<Block, X><<<blocks, kThreads, shared_bytes<Block>(part.m, plan.k), use.stream>>>(part, tiles);
-    check_launch(device, "matmul");
+    launch_dependent(device, "matmul", packed_kernel<Block, X>, blocks, kThreads, shared_bytes<Block>(part.m, plan.k),
+                     part, tiles);
   }
 }
 

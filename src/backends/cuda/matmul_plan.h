@@ -30,6 +30,8 @@ struct WeightPlan {
   // Instead of x: its RMS norm with these weights [k], or silu(x) * up [m, k]; null: x itself.
   const float *norm_weight = nullptr, *up = nullptr;
   float eps = 0;
+
+  bool steady = false;  // the weights have been there for long: they may be read while earlier kernels still run
 };
 
 // Weights of f16 or bf16. Whether a few rows go through the kernel that reads x as it is.

@@ -1,3 +1,4 @@
+#include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/paged_plan.cuh"
 #include "backends/cuda/store_vector.cuh"
@@ -50,7 +51,9 @@ __global__ void __launch_bounds__(kWarps * 32) prepare_kernel(const __grid_const
   const int64_t task = int64_t{blockIdx.x} * kWarps + warp;
   const int token = static_cast<int>(task / per_token);
   int which = static_cast<int>(task % per_token);
+  let_next_start();
   if (token >= plan.tokens) return;
+  wait_for_previous();
   float* vector = vectors[warp];
   if (which < plan.heads) {
     const int64_t at = (int64_t{token} * plan.heads + which) * pool.dim;
@@ -75,7 +78,6 @@ void prepare_attention(const Tensor& query, const Tensor& key, const Tensor& val
                        const PagedRows& rows, const KvBlocks& blocks, const Tensor& out) {
   if (query.numel() == 0) return;
   const Device device = query.device();
-  const Runtime& use = runtime(device);
   if (query.dim(2) > kMostDim) {
     throw Error(ErrorCode::kUnsupported, cat("prepare_attention: heads of ", query.dim(2), " components"));
   }
@@ -96,9 +98,9 @@ void prepare_attention(const Tensor& query, const Tensor& key, const Tensor& val
                          turns.interleaved};
   const int64_t tasks = query.dim(0) * (query.dim(1) + 2 * key.dim(1));
   visit_pool(blocks.key.dtype(), [&](auto zero) {
-    prepare_kernel<decltype(zero)><<<blocks_for(tasks, kWarps), kWarps * 32, 0, use.stream>>>(plan);
+    launch_dependent(device, "prepare_attention", prepare_kernel<decltype(zero)>, blocks_for(tasks, kWarps),
+                     kWarps * 32, 0, plan);
   });
-  check_launch(device, "prepare_attention");
 }
 
 }  // namespace wick::cuda
