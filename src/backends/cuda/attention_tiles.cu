@@ -8,7 +8,7 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kSplit = 256, kKeys = 32, kTokens = static_cast<int>(kKvBlockTokens), kRows = 16;
+constexpr int kSplit = 128, kKeys = 32, kTokens = static_cast<int>(kKvBlockTokens), kRows = 16;
 
 template <int kDim>
 struct Shared {

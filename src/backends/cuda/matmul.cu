@@ -124,8 +124,10 @@ bool are_weights(const Tensor& a, const Tensor& b, const Tensor& out) {
 
 void multiply_weights(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
-  if (fits_few_rows(use, plan)) return multiply_few_rows(device, plan);
-  const bool as_is = !plan.norm_weight && !plan.up && plan.x_dtype == plan.dtype && aligned(plan.x, 16);
+  const bool changes = plan.norm_weight || plan.up;
+  // Several rows are normed side by side, one could as well be by everybody who needs it.
+  if (fits_few_rows(use, plan) && (plan.m == 1 || !changes)) return multiply_few_rows(device, plan);
+  const bool as_is = !changes && plan.x_dtype == plan.dtype && aligned(plan.x, 16);
   if (as_is) return multiply_tiles(device, plan);
   // The tensor cores take both sides in one dtype.
   const Scratch rounded(device, static_cast<size_t>(plan.m * plan.k * 2));
@@ -144,7 +146,7 @@ void multiply_weights(Device device, const WeightPlan& plan) {
   same.x = rounded.as<void>();
   same.x_dtype = plan.dtype;
   same.norm_weight = same.up = nullptr;
-  multiply_tiles(device, same);
+  fits_few_rows(use, same) ? multiply_few_rows(device, same) : multiply_tiles(device, same);
 }
 
 void matmul(const Tensor& a, const Tensor& b, const Tensor& out) {

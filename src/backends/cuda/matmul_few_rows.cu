@@ -159,7 +159,7 @@ size_t shared_bytes(const WeightPlan& plan) {
 template <typename T, typename X>
 void launch(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
-  allow_shared<few_rows_kernel<T, X>>(device, use.shared_bytes);
+  allow_shared<few_rows_kernel<T, X>>(device, use.shared_bytes - 1024);
   int64_t tiles = 0;
   for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + kRows - 1) / kRows;
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, use.multiprocessors * kBlocksPerProcessor));

@@ -31,7 +31,7 @@ struct Stage {
   static constexpr int kPitch = (kBytes + 15 + 15) / 16 * 16;  // of a row: it starts anywhere within 16 bytes
   static constexpr int kGroups = kSuper / Pairs<Block>::kGroup;
   static constexpr int kTotal = kRows * kPitch + kRows * kGroups * 4;  // bytes, then scales
-  static constexpr int kStages = kTotal * kWarps * 4 <= 100 * 1024 ? 4 : kTotal * kWarps * 3 <= 100 * 1024 ? 3 : 2;
+  static constexpr int kStages = 2;  // more warps to a multiprocessor hide more than more stages would
 };
 
 template <typename X>
@@ -140,6 +140,7 @@ __global__ void __launch_bounds__(kThreads, 2) packed_kernel(const __grid_consta
     for (int stage = 0; stage < supers; ++stage) {
       wait_copies<S::kStages - 2>();
       __syncwarp();
+      start_next();
       const int super = first_super + stage;
       char* place = ring + slot * S::kTotal;
       if (++slot == S::kStages) slot = 0;
@@ -176,8 +177,6 @@ __global__ void __launch_bounds__(kThreads, 2) packed_kernel(const __grid_consta
         }
         mma<__half>(sum, a, b0, b1);
       }
-      __syncwarp();
-      start_next();
     }
     float* partial = partials + tile % 2 * kPartialFloats;  // [kWarps, kRows, kMostTokens]
 #pragma unroll
@@ -226,7 +225,10 @@ void launch_packed(Device device, const WeightPlan& plan) {
   int64_t step = kMostTokens, tiles = 0;
   while (step > 1 && shared_bytes<Block>(step, plan.k) > static_cast<size_t>(most_shared)) step /= 2;
   for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + kRows - 1) / kRows;
-  const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, use.multiprocessors * 2));
+  const auto room = static_cast<int64_t>(use.shared_bytes) /
+                    static_cast<int64_t>(shared_bytes<Block>(std::min(step, plan.m), plan.k) + 1024);
+  const auto blocks =
+      static_cast<unsigned>(std::min<int64_t>(tiles, use.multiprocessors * std::clamp<int64_t>(room, 1, 3)));
   for (int64_t row = 0; row < plan.m; row += step) {
     const WeightPlan part = rows_of<X>(plan, row, std::min(step, plan.m - row));
     launch_dependent(device, "matmul", packed_kernel<Block, X>, blocks, kThreads, shared_bytes<Block>(part.m, plan.k),
