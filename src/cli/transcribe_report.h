@@ -1,0 +1,19 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/speech/recognition.h"
+#include "engine/speech/recognizer.h"
+
+namespace wick {
+
+// A recognition as `wick transcribe --format json` and the server's verbose_json tell it; times in seconds.
+nlohmann::ordered_json segments_json(const Recognition& recognition);
+nlohmann::ordered_json to_json(const Recognition& recognition, const std::string& file, const RecognizerFacts& facts,
+                               double wall_seconds);
+
+// "11.0 s of sound in 0.4 s, 27 times real time (mel 2 ms, encoder 210 ms, prompt 30 ms, text 90 ms)".
+std::string speed_text(const Recognition& recognition, double wall_seconds);
+
+}  // namespace wick
