@@ -100,7 +100,7 @@ void AsrUtterance::start() { request_ = ask({}); }
 Transcript AsrUtterance::wait_for_more(size_t& seen) const {
   const std::string written = request_->wait_for_more(seen);
   seen = written.size();
-  return read_transcript(written, language_);
+  return read_begun_transcript(written, language_);
 }
 
 RecognizedSegment AsrUtterance::end(std::string* language, Recognition& totals) {
