@@ -19,7 +19,7 @@ namespace wick {
 struct SpeechEntry {
   std::string name;            // what requests call it
   std::filesystem::path path;  // empty: Ember-ASR, the one inside the program
-  ModelOptions load;
+  RecognizerOptions load;
 };
 
 // The speech models of a server, loaded when first asked for, and threads for those who listen: that takes long.
