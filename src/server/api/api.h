@@ -10,6 +10,7 @@
 #include "server/api/background_queue.h"
 #include "server/api/grammar_cache.h"
 #include "server/api/live_state.h"
+#include "server/api/model_answers.h"
 #include "server/api/request_error.h"
 #include "server/http/router.h"
 #include "server/metrics.h"
@@ -63,6 +64,7 @@ class Api {
   void transcriptions(const HttpRequest& request, const Exchange& exchange);
   void translations(const HttpRequest& request, const Exchange& exchange);
   void listen(const HttpRequest& request, const Exchange& exchange, SpeechTask task);
+  std::vector<ModelAnswer> speech_answers() const;
   void list_models(const HttpRequest& request, const Exchange& exchange);
   void one_model(const HttpRequest& request, const Exchange& exchange);
   void tokenize(const HttpRequest& request, const Exchange& exchange);
