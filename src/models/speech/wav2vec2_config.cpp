@@ -58,6 +58,11 @@ int64_t Wav2Vec2Config::frames_of(int64_t samples) const {
   return samples;
 }
 
+int64_t Wav2Vec2Config::samples_of(int64_t frames) const {
+  for (auto conv = convs.rbegin(); conv != convs.rend(); ++conv) frames = (frames - 1) * conv->stride + conv->kernel;
+  return frames;
+}
+
 Wav2Vec2Config read_wav2vec2_config(const ConfigReader& config) {
   Wav2Vec2Config out;
   out.convs = read_convs(config);

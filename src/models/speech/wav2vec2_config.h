@@ -38,6 +38,8 @@ struct Wav2Vec2Config {
   int64_t samples_per_frame() const;
   // The frames that come out for so many samples; 0 when they are too few for one.
   int64_t frames_of(int64_t samples) const;
+  // The fewest samples that give so many frames, at least one.
+  int64_t samples_of(int64_t frames) const;
 };
 
 // From config.json of a wav2vec2 or wav2vec2-conformer with a head for CTC. Throws Error(kBadFile) naming the field
