@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kSampleRate = 16000;
-constexpr double kWindow = 16, kContext = 2;         // seconds
-constexpr double kSilence = 0.6, kMostSegment = 30;  // seconds
+constexpr double kWindow = 16, kLeastWindow = 6, kMostWindow = 120, kContext = 2;  // seconds
+constexpr double kSilence = 0.6, kMostSegment = 30;                                // seconds
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -66,6 +66,10 @@ std::unique_ptr<CtcRecognizer> CtcRecognizer::load(const fs::path& path, const M
   facts.weight_bytes = model->weight_bytes();
   facts.tells_words = true;
   return std::unique_ptr<CtcRecognizer>(new CtcRecognizer(std::move(model), std::move(vocabulary), std::move(facts)));
+}
+
+double CtcRecognizer::longest_piece(const RecognizeOptions& options) const {
+  return options.piece_seconds > 0 ? std::clamp(options.piece_seconds, kLeastWindow, kMostWindow) : kWindow;
 }
 
 // The text of a segment. Times count from the beginning of the sound.
@@ -162,7 +166,7 @@ Recognition CtcRecognizer::recognize(AudioReader& sound, const RecognizeOptions&
   const auto frames_in = [&](double seconds) {
     return std::max<int64_t>(1, std::llround(seconds * kSampleRate / static_cast<double>(step)));
   };
-  const int64_t window_frames = frames_in(kWindow), context = frames_in(kContext);
+  const int64_t window_frames = frames_in(longest_piece(options)), context = frames_in(kContext);
   const int64_t window = config.samples_of(window_frames), advance = (window_frames - 2 * context) * step;
   Run run{*this, options, callback,
           CtcSegments(config.vocabulary, config.blank, vocabulary_.delimiter,

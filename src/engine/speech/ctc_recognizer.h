@@ -11,8 +11,8 @@
 namespace wick {
 
 // wav2vec2 and its conformer: letters straight from the sound, with the times of words. Sound goes through in windows
-// of 16 s, of which the 2 s on both sides are heard and not written down. Options: beams; neither language, context,
-// translation nor temperature.
+// of 16 s (or piece_seconds), of which the 2 s on both sides are heard and not written down. Options: beams; neither
+// language, context, translation nor temperature.
 class CtcRecognizer : public SpeechRecognizer {
  public:
   // A folder with config.json, weights and vocab.json. Throws Error as Wav2Vec2::load and CtcVocabulary::load do.
@@ -21,6 +21,7 @@ class CtcRecognizer : public SpeechRecognizer {
   const RecognizerFacts& facts() const override { return facts_; }
   using SpeechRecognizer::recognize;
   Recognition recognize(AudioReader& sound, const RecognizeOptions& options, RecognizeCallback callback) const override;
+  double longest_piece(const RecognizeOptions& options) const override;
 
  private:
   struct Run;

@@ -25,6 +25,7 @@ struct RecognizeOptions {
   float temperature = 0;
   uint64_t seed = 0;
   int64_t beams = 1;          // ways that are followed at once, for models that search
+  double piece_seconds = 0;   // longest piece that is given to the model at a time; 0: what suits it
   bool skips_silence = true;  // what no voice is in is not given to the model
 };
 

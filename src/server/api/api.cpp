@@ -33,12 +33,13 @@ HttpResponse api_error_response(const std::exception_ptr& error) {
 }
 
 Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal,
-         std::function<void(const std::string&)> say)
+         std::function<void(const std::string&)> say, std::shared_ptr<SpeechHost> speech)
     : host_(std::move(host)),
       metrics_(std::move(metrics)),
       api_metrics_(metrics_, host_),
       live_(host_),
-      say_(std::move(say)) {
+      say_(std::move(say)),
+      speech_(std::move(speech)) {
   if (!journal) return;
   BackgroundHooks hooks;
   hooks.compute = [this](ResponsesRequest request, AnswerHead head, const Exchange& exchange) {
@@ -78,6 +79,8 @@ void Api::add_routes(Router& router) {
   add(router, "GET", "/v1/responses/{id}", &Api::stored_response);
   add(router, "POST", "/v1/responses/{id}", &Api::cancel_response);  // behind the id stands /cancel
   add(router, "DELETE", "/v1/responses/{id}", &Api::delete_response);
+  add(router, "POST", "/v1/audio/transcriptions", &Api::transcriptions);
+  add(router, "POST", "/v1/audio/translations", &Api::translations);
   add(router, "GET", "/v1/models", &Api::list_models);
   add(router, "GET", "/v1/models/{id}", &Api::one_model);
   add(router, "GET", "/v1/engine", &Api::engine);

@@ -14,6 +14,7 @@
 #include "server/http/router.h"
 #include "server/metrics.h"
 #include "server/model_host.h"
+#include "server/speech_host.h"
 
 namespace wick {
 
@@ -21,9 +22,10 @@ namespace wick {
 // longer than the HttpServer it answers for.
 class Api {
  public:
-  // With a journal, responses can be computed in the background; `say` hears what whoever runs the server should know.
+  // With a journal, responses can be computed in the background; `say` hears what whoever runs the server should know;
+  // with a SpeechHost, sound is written down.
   Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal = nullptr,
-      std::function<void(const std::string&)> say = {});
+      std::function<void(const std::string&)> say = {}, std::shared_ptr<SpeechHost> speech = nullptr);
 
   void add_routes(Router& router);
   // From now on, who asks for an answer is told that the server is going; streams of the live state end.
@@ -58,6 +60,9 @@ class Api {
   void stored_response(const HttpRequest& request, const Exchange& exchange);
   void cancel_response(const HttpRequest& request, const Exchange& exchange);
   void delete_response(const HttpRequest& request, const Exchange& exchange);
+  void transcriptions(const HttpRequest& request, const Exchange& exchange);
+  void translations(const HttpRequest& request, const Exchange& exchange);
+  void listen(const HttpRequest& request, const Exchange& exchange, SpeechTask task);
   void list_models(const HttpRequest& request, const Exchange& exchange);
   void one_model(const HttpRequest& request, const Exchange& exchange);
   void tokenize(const HttpRequest& request, const Exchange& exchange);
@@ -75,6 +80,7 @@ class Api {
   std::atomic<bool> stopped_{false};
   LiveState live_;
   std::function<void(const std::string&)> say_;
+  std::shared_ptr<SpeechHost> speech_;           // null: nobody listens
   std::unique_ptr<BackgroundQueue> background_;  // null: no journal. Last: its thread uses the others
 };
 
