@@ -17,6 +17,7 @@
 #include "cli/shared_options.h"
 #include "cli/terminal.h"
 #include "engine/ember.h"
+#include "hub/find_model.h"
 #include "server/api/api.h"
 #include "server/heap_limits.h"
 #include "server/http/http_server.h"
@@ -47,7 +48,7 @@ struct ServeArguments {
   bool no_prefix_cache = false, log_contents = false;
 };
 
-// "name=path", "path" (named as the file or folder is), or Ember.
+// "name=path", "path" (named as the file or folder is), "Org/Name" of the hub, or Ember.
 ModelEntry entry_of(const std::string& text) {
   ModelEntry entry;
   std::error_code ignored;
@@ -58,15 +59,13 @@ ModelEntry entry_of(const std::string& text) {
     entry.name = has_name ? text.substr(0, equals) : path;
     return entry;
   }
-  if (!fs::exists(path, ignored)) {
-    throw Error(ErrorCode::kIo, cat(in_quotes(path),
-                                    ": there is no such file or folder. MODEL is a Hugging Face folder, "
-                                    "a .gguf or a .safetensors file, or NAME=PATH"));
-  }
-  entry.path = path;
+  const FoundModel found =
+      find_model(path, ". MODEL is a Hugging Face folder, a .gguf or a .safetensors file, Org/Name, or NAME=MODEL");
+  entry.path = found.path;
   fs::path plain = fs::path(path).lexically_normal();
   if (!plain.has_filename()) plain = plain.parent_path();
   entry.name = has_name                          ? text.substr(0, equals)
+               : found.name                      ? found.name->text()
                : fs::is_directory(path, ignored) ? plain.filename().string()
                                                  : plain.stem().string();
   if (entry.name.empty()) throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(text), ": the model has no name"));
@@ -308,6 +307,7 @@ void add_serve(CLI::App& app, Action& action) {
       "Examples:\n"
       "  wick serve\n"
       "  wick serve models/Qwen3-0.6B small=model.gguf --port 8000\n"
+      "  wick serve Qwen/Qwen3-0.6B draft=unsloth/Qwen3-0.6B-GGUF:Q4_K_M\n"
       "  wick serve --host 0.0.0.0 --api-keys keys.txt --tls-cert cert.pem --tls-key key.pem");
   command->callback([&action, arguments] { action = [arguments] { return serve(*arguments); }; });
 }
