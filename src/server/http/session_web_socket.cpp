@@ -137,7 +137,7 @@ void Session::say_goodbye(uint16_t code, std::string_view reason) {
   if (phase_ != Phase::kWebSocket || ended_) return;
   queue_.append(close_frame(code, reason));
   ended_ = true;
-  set_deadline(kDrainTime);
+  set_deadline(std::min(kDrainTime, limits_.stalled_time));
   end_web_socket(code);
   pump();
 }
