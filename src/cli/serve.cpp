@@ -21,6 +21,7 @@
 #include "server/http/http_server.h"
 #include "server/journal.h"
 #include "server/model_host.h"
+#include "server/speech_host.h"
 #include "server/web_routes.h"
 
 namespace wick {
@@ -172,7 +173,8 @@ int serve(const ServeArguments& arguments) {
   const auto host = std::make_shared<ModelHost>(entries, static_cast<int64_t>(arguments.memory));
   const std::shared_ptr<Journal> journal = open_journal(arguments);
   if (journal) tell_journal(*journal);
-  Api api(host, metrics, journal, warn);
+  const auto speech = std::make_shared<SpeechHost>(std::vector<SpeechEntry>{{"ember-asr", "", {}}});
+  Api api(host, metrics, journal, warn, speech);
   Router router;
   api.add_routes(router);
   add_web_routes(router);

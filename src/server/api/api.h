@@ -10,10 +10,12 @@
 #include "server/api/background_queue.h"
 #include "server/api/grammar_cache.h"
 #include "server/api/live_state.h"
+#include "server/api/realtime.h"
 #include "server/api/request_error.h"
 #include "server/http/router.h"
 #include "server/metrics.h"
 #include "server/model_host.h"
+#include "server/speech_host.h"
 
 namespace wick {
 
@@ -22,8 +24,9 @@ namespace wick {
 class Api {
  public:
   // With a journal, responses can be computed in the background; `say` hears what whoever runs the server should know.
+  // With speech models, there are realtime sessions.
   Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal = nullptr,
-      std::function<void(const std::string&)> say = {});
+      std::function<void(const std::string&)> say = {}, std::shared_ptr<SpeechHost> speech = nullptr);
 
   void add_routes(Router& router);
   // From now on, who asks for an answer is told that the server is going; streams of the live state end.
@@ -72,6 +75,8 @@ class Api {
   std::shared_ptr<Metrics> metrics_;
   ApiMetrics api_metrics_;
   GrammarCache grammars_;
+  std::shared_ptr<SpeechHost> speech_;  // null: no speech models
+  std::unique_ptr<Realtime> realtime_;  // null: the same
   std::atomic<bool> stopped_{false};
   LiveState live_;
   std::function<void(const std::string&)> say_;

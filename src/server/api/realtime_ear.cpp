@@ -20,6 +20,7 @@ RealtimeEar::RealtimeEar(SpeechHost& host, std::weak_ptr<EarOwner> owner, EarSet
       owner_(std::move(owner)),
       most_unheard_seconds_(most_unheard_seconds),
       pushed_rate_(settings.sample_rate),
+      finds_turns_(settings.finds_turns),
       settings_(std::move(settings)) {}
 
 bool RealtimeEar::push(std::vector<float> samples) {
@@ -45,6 +46,7 @@ bool RealtimeEar::commit(std::string& item) {
 bool RealtimeEar::set(EarSettings settings) {
   const std::lock_guard lock(mutex_);
   pushed_rate_ = settings.sample_rate;
+  if (std::exchange(finds_turns_, settings.finds_turns) != settings.finds_turns) next_item_.clear();
   return add({Task::Kind::kSet, {}, {}, std::move(settings)});
 }
 
@@ -96,23 +98,17 @@ void RealtimeEar::run(Task& task) {
       case Task::Kind::kSound: return hear(task);
       case Task::Kind::kSet:
         end_stream();
+        if (!settings_.finds_turns && task.settings.finds_turns) end_turn();
         settings_ = std::move(task.settings);
         is_deaf_ = false;
         return;
-      case Task::Kind::kClear:
-        stream_.reset();
-        item_.clear();
-        text_.clear();
-        return;
-      case Task::Kind::kCommit: {
-        if (!settings_.finds_turns) item_ = task.item;
+      case Task::Kind::kClear: return forget();
+      case Task::Kind::kCommit:
+        if (settings_.finds_turns) return end_stream();
+        item_ = task.item;
         if (is_deaf_) return fail(why_deaf_);
         end_stream();
-        if (settings_.finds_turns) return;
-        tell([&](EarOwner& owner) { owner.on_heard(task.item, before_, text_); });
-        item_.clear();
-        text_.clear();
-      }
+        return end_turn();
     }
   } catch (const std::exception& error) {
     fail(error.what());
@@ -151,6 +147,19 @@ void RealtimeEar::end_stream() {
   stream_.reset();
 }
 
+// Between commits.
+void RealtimeEar::end_turn() {
+  const std::string item = std::exchange(item_, {}), text = std::exchange(text_, {});
+  if (!item.empty()) tell([&](EarOwner& owner) { owner.on_heard(item, before_, text); });
+}
+
+void RealtimeEar::forget() {
+  if (stream_) before_ += stream_->seconds();
+  stream_.reset();
+  item_.clear();
+  text_.clear();
+}
+
 void RealtimeEar::on_event(const StreamEvent& event) {
   if (!settings_.finds_turns) {
     switch (event.kind) {
@@ -177,10 +186,8 @@ void RealtimeEar::on_event(const StreamEvent& event) {
 }
 
 void RealtimeEar::fail(const std::string& message) {
-  const std::string item = std::exchange(item_, {});
-  if (stream_) before_ += stream_->seconds();
-  stream_.reset();
-  text_.clear();
+  const std::string item = item_;
+  forget();
   tell([&](EarOwner& owner) { owner.on_failed(item, message); });
 }
 

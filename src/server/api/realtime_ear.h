@@ -29,7 +29,7 @@ class EarOwner {
   virtual void on_speech(const std::string& item, double begin) = 0;  // only where turns are found
   virtual void on_guess(const std::string& item, const std::string& text) = 0;
   virtual void on_heard(const std::string& item, double end, const std::string& text) = 0;
-  virtual void on_failed(const std::string& item, const std::string& message) = 0;
+  virtual void on_failed(const std::string& item, const std::string& message) = 0;  // empty: nobody spoke
   // The model is not to be had so, and nothing is heard until the settings change.
   virtual void on_deaf(const std::string& message) = 0;
 };
@@ -63,6 +63,8 @@ class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
   void hear(const Task& task);
   void feed(std::span<const float> samples);
   void end_stream();
+  void end_turn();
+  void forget();
   void on_event(const StreamEvent& event);
   void fail(const std::string& message);
   template <typename Tell>
@@ -77,6 +79,7 @@ class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
   bool is_working_ = false, is_stopped_ = false;
   double unheard_seconds_ = 0;
   int pushed_rate_;        // of the settings last set
+  bool finds_turns_;       // the same
   std::string next_item_;  // of what was pushed since the last commit; empty: nothing was
 
   // Of the job
@@ -84,9 +87,9 @@ class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
   std::unique_ptr<Resampler> resampler_;
   std::unique_ptr<SpeechStream> stream_;  // null: a new one begins with the next sound
   bool is_deaf_ = false;
-  double before_ = 0;         // seconds before this stream
-  std::string item_;          // of the turn that is going on
-  std::string text_;          // of it so far, between commits
+  double before_ = 0;  // seconds before this stream
+  std::string item_;   // of the turn that is going on
+  std::string text_;   // of it so far, between commits
   std::string why_deaf_;
 };
 

@@ -56,6 +56,7 @@ struct AudioPart {
 struct SessionPart {
   std::optional<std::string> type, model, instructions, input_audio_format;
   std::optional<float> temperature;
+  std::optional<bool> ignore_eos;
   std::optional<TranscriptionPart> input_audio_transcription;
   std::optional<AudioPart> audio;
   static const Fields<SessionPart>& fields() {
@@ -68,6 +69,7 @@ struct SessionPart {
             .add("instructions", &R::instructions, "What the answering model is told first.")
             .add("temperature", &R::temperature, "")
             .range(0, 2)
+            .add("ignore_eos", &R::ignore_eos, "Go on behind tokens that end the text.")
             .add("input_audio_format", &R::input_audio_format, "16 bits, little endian, mono, 24 kHz.")
             .words({"pcm16"})
             .add("input_audio_transcription", &R::input_audio_transcription, "")
@@ -148,6 +150,7 @@ void RealtimeSettings::update(const Json& session) {
   changed.model = part.model.value_or(model);
   changed.instructions = part.instructions.value_or(instructions);
   if (part.temperature) changed.temperature = part.temperature;
+  changed.ignore_eos = part.ignore_eos.value_or(ignore_eos);
   take_most_tokens(session, place, "max_response_output_tokens", changed);
   take_most_tokens(session, place, "max_output_tokens", changed);
   if (part.input_audio_format) changed.sample_rate = 24000;
@@ -166,17 +169,20 @@ void RealtimeSettings::update_response(const Json& response) {
   struct Part {
     std::optional<std::string> instructions;
     std::optional<float> temperature;
+    std::optional<bool> ignore_eos;
   };
   static const Fields<Part> fields = Fields<Part>("RealtimeResponse", BodyUse::kRequest)
                                          .add("instructions", &Part::instructions, "Instead of the session's.")
                                          .add("temperature", &Part::temperature, "")
                                          .range(0, 2)
+                                         .add("ignore_eos", &Part::ignore_eos, "")
                                          .refuse("input", "the conversation is what is answered");
   Part part;
   fields.read(response, "response", part);
   check_possible(response, "response");
   instructions = part.instructions.value_or(instructions);
   if (part.temperature) temperature = part.temperature;
+  ignore_eos = part.ignore_eos.value_or(ignore_eos);
   take_most_tokens(response, "response", "max_output_tokens", *this);
 }
 
@@ -188,10 +194,9 @@ bool RealtimeSettings::hears_like(const RealtimeSettings& other) const {
 OrderedJson RealtimeSettings::json(const std::string& id) const {
   OrderedJson turns;
   if (turn_detection) turns = TurnDetection::fields().write(*turn_detection);
-  OrderedJson input = {
-      {"format", {{"type", "audio/pcm"}, {"rate", sample_rate}}},
-      {"transcription", {{"model", speech_model}, {"language", language}, {"prompt", prompt}}},
-      {"turn_detection", std::move(turns)}};
+  OrderedJson input = {{"format", {{"type", "audio/pcm"}, {"rate", sample_rate}}},
+                       {"transcription", {{"model", speech_model}, {"language", language}, {"prompt", prompt}}},
+                       {"turn_detection", std::move(turns)}};
   return {{"id", id},
           {"object", "realtime.session"},
           {"type", type},

@@ -22,6 +22,7 @@ struct RealtimeSettings {
   std::string instructions;
   std::optional<int64_t> max_output_tokens;
   std::optional<float> temperature;
+  bool ignore_eos = false;  // Wick's own
   int sample_rate = 24000;
   std::string speech_model, language, prompt;
   std::optional<TurnDetection> turn_detection = TurnDetection();  // empty: the client commits
