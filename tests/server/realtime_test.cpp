@@ -60,23 +60,31 @@ class RealtimeSessions : public testing::Test {
 
 TEST_F(RealtimeSessions, HearInFramesWhatIsHeardInAFile) {
   RealtimeClient client = connect();
-  const std::vector<float> pause(24000);
+  std::vector<float> all;  // that was sent, with pauses that end the turns
+  std::vector<std::string> turns;
   for (const SpeechSample& sample : speech_samples()) {
     client.forget();
-    client.speak(sample.samples());
-    client.speak(pause);  // ends the turn
+    const std::vector<float> sound = sample.samples(), pause(24000);
+    client.speak(sound);
+    client.next(kPartial);
+    client.speak(pause);
+    all.insert(all.end(), sound.begin(), sound.end());
+    all.insert(all.end(), pause.begin(), pause.end());
     const OrderedJson done = client.next(kCompleted);
-    EXPECT_EQ(done["transcript"], heard_offline(sample.samples())) << sample.file;
+    turns.push_back(done["transcript"]);
     const std::string item = done["item_id"];
     for (const OrderedJson& event : client.events()) EXPECT_EQ(event["item_id"], item) << event.dump();
     EXPECT_EQ(client.find(kStarted), 0u);
-    EXPECT_GE(client.count(kPartial), 1u);
     EXPECT_LT(client.find(kPartial), client.find(kStopped));
     EXPECT_LT(client.find(kStopped), client.find(kCommitted));
     EXPECT_LT(client.find(kCommitted), client.find(kDelta));
     EXPECT_EQ(client.events()[client.find(kDelta)]["delta"], done["transcript"]);
     EXPECT_EQ(client.next()["type"], "conversation.item.added");
   }
+  std::vector<std::string> segments;
+  const Recognition offline = speech()->use("ember-asr")->recognize(*read_samples(all));
+  for (const RecognizedSegment& segment : offline.segments) segments.push_back(segment.text);
+  EXPECT_EQ(turns, segments);
 }
 
 TEST_F(RealtimeSessions, TimesCountFromTheBeginningOfTheSession) {
@@ -89,9 +97,9 @@ TEST_F(RealtimeSessions, TimesCountFromTheBeginningOfTheSession) {
     client.speak(sound);
     client.send({{"type", "input_audio_buffer.commit"}});  // does not wait for a pause
     const double begin = client.next(kStarted)["audio_start_ms"], end = client.next(kStopped)["audio_end_ms"];
-    EXPECT_NEAR(begin / 1000, seconds + 2, 0.35);
+    EXPECT_NEAR(begin / 1000, seconds + 2, 0.6);
     seconds += 2 + static_cast<double>(sound.size()) / 16000;
-    EXPECT_NEAR(end / 1000, seconds, 0.35);
+    EXPECT_NEAR(end / 1000, seconds, 0.6);
     EXPECT_EQ(client.next(kCompleted)["transcript"], sample.heard);
   }
 }
@@ -167,7 +175,7 @@ TEST_F(RealtimeSessions, MistakesAreToldAndTheSessionGoesOn) {
   };
   EXPECT_NE(says("{", "invalid_json").find("the event"), std::string::npos);
   says("", "invalid_value");
-  EXPECT_EQ(says("[]", "invalid_value"), "the event is a list, expected an object");
+  EXPECT_EQ(says("[]", "invalid_type"), "the event is not an object");
   EXPECT_EQ(says("{}", "missing_required_parameter"), "type is missing");
   EXPECT_EQ(says(R"({"type": "dance"})", "unknown_event"), "there is no event of the type 'dance'");
   says(R"({"type": "input_audio_buffer.append"})", "missing_required_parameter");

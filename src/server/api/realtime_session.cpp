@@ -98,7 +98,7 @@ void RealtimeSession::on_binary(std::string bytes) {
 }
 
 void RealtimeSession::obey(const Json& event) {
-  if (!event.is_object()) throw wrong_kind("the event", event, "an object");
+  if (!event.is_object()) throw RequestError({}, "the event is not an object", "invalid_type");
   const Json* type = event.find("type");
   if (!type || !type->is_text()) throw RequestError("type", "type is missing", "missing_required_parameter");
   const std::string& name = type->as_text();
