@@ -1,0 +1,61 @@
+// Whisper base.en as whisper.cpp's users have it, on a recording of 1961.
+#include <gtest/gtest.h>
+
+#include "cli/process.h"
+#include "engine/speech/whisper_recognizer.h"
+#include "real/real_models.h"
+
+namespace wick {
+namespace {
+
+class RealWhisper : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto path = real_model("whisper-base.en/ggml-base.en.bin");
+    if (!path) GTEST_SKIP() << kHowToGet;
+    path_ = *path;
+  }
+  static Recognition recognize(const SpeechRecognizer& on, const RecognizeOptions& options = {}) {
+    const auto sound = open_audio(std::filesystem::path(WICK_SOURCE_DIR) / "tests/fixtures/audio/jfk.wav");
+    return on.recognize(*sound, options);
+  }
+  std::filesystem::path path_;
+};
+
+TEST_F(RealWhisper, WritesWhatIsSaid) {
+  const auto whisper = WhisperRecognizer::load(path_);
+  RecognizeOptions options;
+  options.times = TimeDetail::kNone;
+  const Recognition heard = recognize(*whisper, options);
+  EXPECT_EQ(heard.text,
+            "And so my fellow Americans ask not what your country can do for you, ask what you can do for your "
+            "country.");
+  EXPECT_EQ(heard.language, "en");
+  EXPECT_DOUBLE_EQ(heard.seconds, 11);
+}
+
+// With times it hears a comma more, as it does in whisper.cpp.
+TEST_F(RealWhisper, TellsTimes) {
+  const auto whisper = WhisperRecognizer::load(path_);
+  const Recognition heard = recognize(*whisper);
+  EXPECT_EQ(heard.text,
+            "And so my fellow Americans, ask not what your country can do for you, ask what you can do for your "
+            "country.");
+  ASSERT_EQ(heard.segments.size(), 1u);
+  EXPECT_EQ(heard.segments[0].begin, 0);
+  EXPECT_NEAR(heard.segments[0].end, 11, 1);
+  EXPECT_LT(*heard.segments[0].no_speech, 0.1f);
+  EXPECT_GT(*heard.segments[0].mean_logprob, -0.5f);
+}
+
+TEST_F(RealWhisper, SearchesWithBeams) {
+  const auto whisper = WhisperRecognizer::load(path_);
+  RecognizeOptions options;
+  options.beams = 5;
+  const Recognition heard = recognize(*whisper, options);
+  EXPECT_NE(heard.text.find("ask not what your country can do for you"), std::string::npos) << heard.text;
+  EXPECT_GE(*heard.segments.at(0).mean_logprob, *recognize(*whisper).segments.at(0).mean_logprob - 0.01f);
+}
+
+}  // namespace
+}  // namespace wick
