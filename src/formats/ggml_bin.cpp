@@ -1,5 +1,6 @@
 #include "formats/ggml_bin.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -49,10 +50,10 @@ Settings read_settings(ByteReader& reader) {
 }
 
 std::vector<std::string_view> read_vocabulary(ByteReader& reader, const Settings& settings) {
-  reader.set_place("the vocabulary of", settings.vocabulary);
   const auto count = reader.read<int32_t>();
   if (count < 0 || count > settings.vocabulary || static_cast<size_t>(count) > reader.left() / sizeof(uint32_t)) {
-    throw reader.bad(cat("claims ", count, " tokens but the file has ", reader.left(), " bytes left"));
+    throw bad_file(reader.path(), cat("the vocabulary claims ", count, " tokens, the model has ", settings.vocabulary,
+                                      " and the file ", reader.left(), " bytes left"));
   }
   std::vector<std::string_view> tokens;
   tokens.reserve(static_cast<size_t>(count));
@@ -123,7 +124,14 @@ TensorEntry read_tensor(ByteReader& reader, int64_t number) {
   return entry;
 }
 
-Json config_of(const Settings& settings, const std::filesystem::path& path) {
+// The width of a layer's MLP, which the settings do not tell; the released models have four times that of the layer.
+int64_t mlp_width(const std::vector<TensorEntry>& entries, std::string_view stack, int64_t width) {
+  const std::string bias = cat("model.", stack, ".layers.0.fc1.bias");
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == bias; });
+  return found == entries.end() ? 4 * width : found->shape.numel();
+}
+
+Json config_of(const Settings& settings, const std::vector<TensorEntry>& entries, const std::filesystem::path& path) {
   const auto number = [](std::string_view name, int64_t value) { return cat(",\"", name, "\":", value); };
   const std::string text = cat(
       R"({"model_type":"whisper","architectures":["WhisperForConditionalGeneration"],"activation_function":"gelu")",
@@ -131,9 +139,9 @@ Json config_of(const Settings& settings, const std::filesystem::path& path) {
       number("max_source_positions", settings.audio_positions), number("max_target_positions", settings.text_positions),
       number("d_model", settings.audio_width), number("encoder_layers", settings.audio_layers),
       number("encoder_attention_heads", settings.audio_heads),
-      number("encoder_ffn_dim", int64_t{4} * settings.audio_width), number("decoder_layers", settings.text_layers),
+      number("encoder_ffn_dim", mlp_width(entries, "encoder", settings.audio_width)), number("decoder_layers", settings.text_layers),
       number("decoder_attention_heads", settings.text_heads),
-      number("decoder_ffn_dim", int64_t{4} * settings.text_width), "}");
+      number("decoder_ffn_dim", mlp_width(entries, "decoder", settings.text_width)), "}");
   return Json::parse(text, path.string());
 }
 
@@ -144,12 +152,12 @@ GgmlWhisper read_ggml_whisper(const MappedFile& file, int file_index) {
   const Settings settings = read_settings(reader);
   read_vocabulary(reader, settings);
   GgmlWhisper whisper;
-  whisper.config = config_of(settings, file.path());
+  std::vector<TensorEntry>& entries = whisper.contents.entries;
   while (reader.left() > 0) {
-    std::vector<TensorEntry>& entries = whisper.contents.entries;
     entries.push_back(read_tensor(reader, static_cast<int64_t>(entries.size())));
     entries.back().file = file_index;
   }
+  whisper.config = config_of(settings, entries, file.path());
   return whisper;
 }
 
