@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <queue>
 #include <span>
@@ -131,7 +132,7 @@ double compression_ratio(std::string_view text) {
   };
   const double own = huffman_bits(letters) + huffman_bits(distances) + kLengthCodeBits * (used(letters) + used(distances));
   const double fixed = fixed_bits(letters) + 5 * matches;
-  const double bytes = kFrameBytes + (3 + extra + std::min(own, fixed)) / 8;
+  const double bytes = kFrameBytes + std::ceil((3 + extra + std::min(own, fixed)) / 8);
   return static_cast<double>(text.size()) / bytes;
 }
 
