@@ -191,7 +191,7 @@ class WhisperRecognizer::Run {
       return log_mel(window_, {static_cast<int>(config.bins), window_samples_});
     });
     const Tensor heard = timed(result_.took.encoder, [&] { return on_.model_->encoder().encode(mel); });
-    search_.hear(timed(result_.took.prompt, [&] { return on_.model_->decoder().state_for(heard); }));
+    search_.hear(timed(result_.took.prompt, [&] { return on_.model_->decoder().state_for(heard, DType::kF16); }));
     if (!language_) language_ = tokens_.languages[search_.detect_language()].language;
   }
 
