@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 #include "engine/speech/whisper_segments.h"
 #include "engine/speech/whisper_window.h"
 #include "media/energy_scorer.h"
@@ -65,14 +66,18 @@ std::shared_ptr<const SpeechRecognizer> WhisperRecognizer::load(const fs::path& 
   Tokenizer tokenizer = ggml ? ggml_tokenizer(*checkpoint.files().front(), model->config().vocabulary)
                              : Tokenizer::load(checkpoint.folder());
   const Json generation = ggml ? Json() : load_if_there(checkpoint.folder() / "generation_config.json");
-  return std::make_shared<WhisperRecognizer>(std::move(label), std::move(model), std::move(tokenizer), generation);
+  std::vector<std::shared_ptr<const MappedFile>> files;
+  if (options.quantize == "auto" && options.device == Device::cpu()) files = checkpoint.files();
+  return std::make_shared<WhisperRecognizer>(std::move(label), std::move(model), std::move(tokenizer), generation,
+                                             std::move(files));
 }
 
 WhisperRecognizer::WhisperRecognizer(std::string label, std::unique_ptr<const Whisper> model, Tokenizer tokenizer,
-                                     const Json& generation)
+                                     const Json& generation, std::vector<std::shared_ptr<const MappedFile>> files)
     : model_(std::move(model)),
       tokenizer_(std::move(tokenizer)),
-      rules_(tokens_of(tokenizer_, *model_, generation), tokenizer_, model_->config().vocabulary, generation) {
+      rules_(tokens_of(tokenizer_, *model_, generation), tokenizer_, model_->config().vocabulary, generation),
+      files_(std::move(files)) {
   facts_.label = std::move(label);
   facts_.family = "whisper";
   facts_.parameters = model_->parameters();
@@ -82,6 +87,24 @@ WhisperRecognizer::WhisperRecognizer(std::string label, std::unique_ptr<const Wh
   for (const WhisperTokens::Spoken& spoken : rules_.tokens().languages) {
     facts_.languages.emplace_back(spoken.language->code);
   }
+}
+
+WhisperRecognizer::~WhisperRecognizer() {
+  is_ending_ = true;
+  if (large_pages_.joinable()) large_pages_.join();
+}
+
+void WhisperRecognizer::use_large_pages() const {
+  if (files_.empty() || !kHasThreads) return;
+  std::call_once(large_pages_once_, [this] {
+    large_pages_ = std::thread([this] {
+      try {
+        for (const auto& file : files_) file->use_large_pages(&is_ending_);
+      } catch (const Error&) {
+        // Slower, not wrong: weights that were not moved are where they were.
+      }
+    });
+  });
 }
 
 // One recording, from beginning to end.
@@ -167,6 +190,7 @@ class WhisperRecognizer::Run {
 
   void hear_window() {
     if (options_.skips_silence && !somebody_speaks()) return pass_over_silence();
+    if (windows_ > 0) on_.use_large_pages();
     listen();
     size_t start = 0;
     const std::vector<int32_t> prompt = make_prompt(start);

@@ -1,5 +1,10 @@
 #pragma once
 
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "base/mapped_file.h"
 #include "engine/speech/recognizer.h"
 #include "engine/speech/whisper_rules.h"
 #include "models/speech/whisper.h"
@@ -15,8 +20,11 @@ class WhisperRecognizer final : public SpeechRecognizer {
   // Error(kUnsupported) for other models.
   static std::shared_ptr<const SpeechRecognizer> load(const std::filesystem::path& path,
                                                       const ModelOptions& options = {});
-  // The same from parts; `generation`: generation_config.json or null.
-  WhisperRecognizer(std::string label, std::unique_ptr<const Whisper> model, Tokenizer tokenizer, const Json& generation);
+  // The same from parts; `generation`: generation_config.json or null; `files`: where the weights are mapped, if they
+  // are used as they lie there.
+  WhisperRecognizer(std::string label, std::unique_ptr<const Whisper> model, Tokenizer tokenizer, const Json& generation,
+                    std::vector<std::shared_ptr<const MappedFile>> files = {});
+  ~WhisperRecognizer() override;
 
   const RecognizerFacts& facts() const override { return facts_; }
   using SpeechRecognizer::recognize;
@@ -24,11 +32,17 @@ class WhisperRecognizer final : public SpeechRecognizer {
 
  private:
   class Run;
+  // Moves the weights into large pages in the background, once: a long recording is worth it.
+  void use_large_pages() const;
 
   std::unique_ptr<const Whisper> model_;
   Tokenizer tokenizer_;
   WhisperRules rules_;
   RecognizerFacts facts_;
+  std::vector<std::shared_ptr<const MappedFile>> files_;
+  mutable std::once_flag large_pages_once_;
+  mutable std::atomic<bool> is_ending_ = false;
+  mutable std::thread large_pages_;
 };
 
 }  // namespace wick
