@@ -158,6 +158,33 @@ TEST(WhisperRecognizer, LeavesOutTimes) {
   for (const int32_t token : heard.segments[0].tokens) EXPECT_LT(token, kTinyTime);
 }
 
+TEST(WhisperRecognizer, TellsTheTimesOfWords) {
+  const auto whisper = tiny_whisper(R"({"alignment_heads": [[0, 1], [1, 3]]})");
+  RecognizeOptions options;
+  const Recognition without = recognize(*whisper, babble(5), options);
+  options.times = TimeDetail::kWords;
+  const Recognition heard = recognize(*whisper, babble(5), options);
+  EXPECT_EQ(heard.text, without.text);
+  ASSERT_FALSE(heard.segments.empty());
+  for (const RecognizedSegment& segment : heard.segments) {
+    std::string letters, expected;
+    for (const RecognizedWord& word : segment.words) {
+      letters += word.text;
+      EXPECT_GE(word.begin, 0);
+      EXPECT_GE(word.end, word.begin);
+      EXPECT_LE(word.end, 5);
+      EXPECT_GT(*word.probability, 0);
+      EXPECT_LE(*word.probability, 1);
+    }
+    for (const char c : segment.text) {
+      if (c != ' ') expected += c;
+    }
+    EXPECT_EQ(letters, expected);
+  }
+  for (const RecognizedSegment& segment : without.segments) EXPECT_TRUE(segment.words.empty());
+  EXPECT_ERROR(tiny_whisper(R"({"alignment_heads": [[2, 0]]})"), kBadFile, "names a head that the model does not have");
+}
+
 TEST(WhisperRecognizer, TakesTheLanguageTheTaskAndTheContext) {
   const auto whisper = tiny_whisper();
   RecognizeOptions options;

@@ -112,6 +112,34 @@ TEST(WhisperTest, HearsNearlyTheSameInHalfThePrecision) {
   }
 }
 
+// A text looks somewhere with all its weight, and what follows does not change where.
+TEST(WhisperTest, LooksAtWhatIsHeard) {
+  const WhisperFixture on;
+  const WhisperDecoder& decoder = on.model->decoder();
+  const RecurrentState heard = decoder.state_for(on.model->encoder().encode(on.without_batch("input_features")));
+  const std::vector<WhisperDecoder::Head> heads = {{0, 2}, {1, 0}, {1, 3}};
+  const std::vector<int32_t> text = some_tokens(19, 6);
+  const Tensor looks = decoder.look_at_heard(text, heard, heads, 71);
+  ASSERT_EQ(looks.shape(), Shape({3, 19, 71}));
+  for (int64_t row = 0; row < 3 * 19; ++row) {
+    double sum = 0;
+    for (int64_t p = 0; p < 71; ++p) sum += looks.data<float>()[row * 71 + p];
+    EXPECT_NEAR(sum, 1, 1e-5);
+  }
+  const Tensor shorter = decoder.look_at_heard(std::span(text).first(8), heard, heads, 71);
+  expect_identical(narrow(looks, 1, 0, 8).contiguous(), shorter, "eight tokens");
+  // Keys that are all the same are looked at alike.
+  RecurrentState same = heard.clone();
+  same.tensors[2] = zeros(same.tensors[2].shape());
+  const Tensor alike = decoder.look_at_heard(text, same, heads, 71);
+  for (int64_t i = 0; i < 19 * 71; ++i) ASSERT_NEAR(alike.data<float>()[19 * 71 + i], 1.0 / 71, 1e-6);
+  expect_identical(narrow(alike, 0, 0, 1).contiguous(), narrow(looks, 0, 0, 1).contiguous(), "the layer below");
+  EXPECT_ERROR(decoder.look_at_heard(text, heard, std::vector<WhisperDecoder::Head>{{2, 0}}, 71), kInvalidArgument,
+               "there is no head 0 of layer 2");
+  EXPECT_ERROR(decoder.look_at_heard(text, heard, heads, 101), kInvalidArgument, "19 tokens look at 101 positions");
+  EXPECT_ERROR(decoder.look_at_heard(std::vector<int32_t>{200}, heard, heads, 5), kInvalidArgument, "no token 200");
+}
+
 // Several texts about one recording look at it together.
 TEST(WhisperTest, TextsMayShareWhatIsHeard) {
   const WhisperFixture on;

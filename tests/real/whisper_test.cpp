@@ -48,6 +48,29 @@ TEST_F(RealWhisper, TellsTimes) {
   EXPECT_GT(*heard.segments[0].mean_logprob, -0.5f);
 }
 
+TEST_F(RealWhisper, TellsTheTimesOfWords) {
+  const auto whisper = WhisperRecognizer::load(path_);
+  ASSERT_TRUE(whisper->facts().tells_words);
+  RecognizeOptions options;
+  options.times = TimeDetail::kWords;
+  const Recognition heard = recognize(*whisper, options);
+  std::string words;
+  double before = 0;
+  for (const RecognizedWord& word : heard.segments.at(0).words) {
+    words += (words.empty() ? "" : " ") + word.text;
+    EXPECT_GE(word.begin, before);
+    EXPECT_GE(word.end, word.begin);
+    EXPECT_LE(word.end, 11);
+    before = word.end;
+  }
+  EXPECT_EQ(words, heard.text);
+  // "country" is said twice, with a pause behind the first half of the sentence.
+  const auto& last = heard.segments.at(0).words.back();
+  EXPECT_NEAR(last.begin, 9.9, 0.4);
+  EXPECT_NEAR(last.end, 10.5, 0.5);
+  EXPECT_NEAR(heard.segments.at(0).words.at(9).begin, 5.7, 0.4);
+}
+
 TEST_F(RealWhisper, SearchesWithBeams) {
   const auto whisper = WhisperRecognizer::load(path_);
   RecognizeOptions options;

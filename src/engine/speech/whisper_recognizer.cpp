@@ -6,8 +6,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "engine/speech/whisper_alignment.h"
 #include "engine/speech/whisper_segments.h"
 #include "engine/speech/whisper_window.h"
+#include "engine/speech/whisper_words.h"
 #include "media/energy_scorer.h"
 #include "media/log_mel.h"
 #include "media/voice_activity.h"
@@ -54,6 +56,25 @@ WhisperTokens tokens_of(const Tokenizer& tokenizer, const Whisper& model, const 
   return WhisperTokens::find(tokenizer, vocabulary, model.config().source_positions + 1, one_language);
 }
 
+// Heads that follow the sound. Where nobody says which: all of the upper half.
+std::vector<WhisperDecoder::Head> alignment_heads_of(const Whisper& model, const Json& generation) {
+  const WhisperConfig& config = model.config();
+  std::vector<WhisperDecoder::Head> heads;
+  const Json* given = generation.is_object() ? generation.find("alignment_heads") : nullptr;
+  if (given && !given->is_null()) {
+    for (const auto& pair : given->to<std::vector<std::vector<int64_t>>>()) {
+      const bool is_head = pair.size() == 2 && pair[0] >= 0 && pair[0] < config.decoder_layers && pair[1] >= 0 &&
+                           pair[1] < config.decoder_heads;
+      if (!is_head) throw Error(ErrorCode::kBadFile, cat(given->place(), " names a head that the model does not have"));
+      heads.push_back({pair[0], pair[1]});
+    }
+  }
+  for (int64_t layer = config.decoder_layers / 2; heads.empty() && layer < config.decoder_layers; ++layer) {
+    for (int64_t head = 0; head < config.decoder_heads; ++head) heads.push_back({layer, head});
+  }
+  return heads;
+}
+
 }  // namespace
 
 std::shared_ptr<const SpeechRecognizer> WhisperRecognizer::load(const fs::path& path, const ModelOptions& options) {
@@ -78,10 +99,12 @@ WhisperRecognizer::WhisperRecognizer(std::string label, std::unique_ptr<const Wh
       tokenizer_(std::move(tokenizer)),
       rules_(tokens_of(tokenizer_, *model_, generation), tokenizer_, model_->config().vocabulary, generation),
       files_(std::move(files)) {
+  alignment_heads_ = alignment_heads_of(*model_, generation);
   facts_.label = std::move(label);
   facts_.family = "whisper";
   facts_.parameters = model_->parameters();
   facts_.weight_bytes = model_->weight_bytes();
+  facts_.tells_words = true;
   facts_.translates = !rules_.tokens().english_only;
   if (rules_.tokens().english_only) facts_.languages.emplace_back("en");
   for (const WhisperTokens::Spoken& spoken : rules_.tokens().languages) {
@@ -139,7 +162,6 @@ class WhisperRecognizer::Run {
  private:
   const WhisperLanguage* checked_language() const {
     const auto bad = [](const std::string& what) { return Error(ErrorCode::kInvalidArgument, what); };
-    if (options_.times == TimeDetail::kWords) throw bad("whisper tells the times of segments, not of words");
     if (options_.beams < 1 || options_.beams > kMostBeams) {
       throw bad(cat("beams = ", options_.beams, ", expected 1 to ", kMostBeams));
     }
@@ -221,6 +243,12 @@ class WhisperRecognizer::Run {
 
   size_t most_told() const { return static_cast<size_t>(on_.model_->decoder().facts().max_context / 2 - 1); }
 
+  std::vector<int32_t> start_tokens() const {
+    if (tokens_.english_only) return {tokens_.start};
+    return {tokens_.start, *tokens_.token_of(language_->code),
+            options_.task == SpeechTask::kTranslate ? tokens_.translate : tokens_.transcribe};
+  }
+
   // What was said before, then what to do.
   std::vector<int32_t> make_prompt(size_t& start) const {
     std::vector<int32_t> prompt;
@@ -230,11 +258,8 @@ class WhisperRecognizer::Run {
       prompt.insert(prompt.end(), said_.end() - static_cast<ptrdiff_t>(count), said_.end());
     }
     start = prompt.size();
-    prompt.push_back(tokens_.start);
-    if (!tokens_.english_only) {
-      prompt.push_back(*tokens_.token_of(language_->code));
-      prompt.push_back(options_.task == SpeechTask::kTranslate ? tokens_.translate : tokens_.transcribe);
-    }
+    const std::vector<int32_t> begin = start_tokens();
+    prompt.insert(prompt.end(), begin.begin(), begin.end());
     const bool fits = begin_ == 0 && over_;  // longer sound needs times to go from window to window
     if (options_.times == TimeDetail::kNone && fits) prompt.push_back(tokens_.no_times);
     return prompt;
@@ -245,11 +270,13 @@ class WhisperRecognizer::Run {
     const double window_begin = static_cast<double>(begin_) / kSamplesPerSecond;
     const WhisperCut cut = cut_at_times(made.text.tokens, tokens_, window_seconds);
     written_ += made.text.tokens.size();
+    std::vector<TimedWord> words;
+    if (options_.times == TimeDetail::kWords) words = timed(result_.took.decoder, [&] { return words_of(made.text); });
     for (const WhisperSegment& part : cut.segments) {
       const std::string text = text_of(part.tokens, on_.tokenizer_, tokens_);
       if (part.begin >= part.end || trimmed(text).empty()) continue;
       said_.insert(said_.end(), part.tokens.begin(), part.tokens.end());
-      if (wanted_) wanted_ = tell(made, part, window_begin, text);
+      if (wanted_) wanted_ = tell(made, part, window_begin, text, words);
     }
     if (made.temperature > WhisperLimits::kForgetsAbove) said_.clear();
     const auto told = static_cast<ptrdiff_t>(most_told());
@@ -257,7 +284,56 @@ class WhisperRecognizer::Run {
     advance(static_cast<int64_t>(cut.next * kSamplesPerSecond + 0.5));
   }
 
-  bool tell(const WhisperDecision& made, const WhisperSegment& part, double window_begin, const std::string& text) {
+  struct TimedWord {
+    RecognizedWord word;  // within the window
+    size_t token;         // of the text, its first
+  };
+
+  // The words of a text, by where its tokens look when the model reads it without times.
+  std::vector<TimedWord> words_of(const WhisperText& text) const {
+    std::vector<int32_t> said;
+    std::vector<float> logprobs;
+    std::vector<size_t> places;
+    std::vector<WhisperWord> split;
+    const auto end_run = [&](size_t begin) {  // of text between times, where no word goes on
+      for (WhisperWord& word : split_words(std::span(said).subspan(begin), on_.tokenizer_, writes_blanks(language_->code))) {
+        word.first += begin;
+        split.push_back(std::move(word));
+      }
+    };
+    size_t run = 0;
+    for (size_t i = 0; i < text.tokens.size(); ++i) {
+      if (!tokens_.is_text(text.tokens[i])) {
+        end_run(run);
+        run = said.size();
+        continue;
+      }
+      said.push_back(text.tokens[i]);
+      logprobs.push_back(text.logprobs[i]);
+      places.push_back(i);
+    }
+    end_run(run);
+    if (said.empty()) return {};
+    std::vector<int32_t> read = start_tokens();
+    const auto first = static_cast<int64_t>(read.size());
+    read.push_back(tokens_.no_times);
+    read.insert(read.end(), said.begin(), said.end());
+    read.push_back(tokens_.end);
+    constexpr int64_t kSamplesPerPosition = 2 * kMelHop;
+    const auto positions = std::max<int64_t>(static_cast<int64_t>(window_.size()) / kSamplesPerPosition, 1);
+    // The row of a token tells where the next one is: rows from the one before the text on.
+    const Tensor looks = on_.model_->decoder().look_at_heard(read, search_.heard(), on_.alignment_heads_, positions);
+    const std::vector<int64_t> begins = align_rows(looks, first, static_cast<int64_t>(read.size()) - 1);
+    const auto words = time_words(split, begins, logprobs, WhisperTokens::kSecondsPerTime);
+    std::vector<TimedWord> made;
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (!words[i].text.empty()) made.push_back({words[i], places[split[i].first]});
+    }
+    return made;
+  }
+
+  bool tell(const WhisperDecision& made, const WhisperSegment& part, double window_begin, const std::string& text,
+            std::span<const TimedWord> words) {
     RecognizedSegment segment;
     segment.begin = window_begin + part.begin;
     segment.end = window_begin + part.end;
@@ -267,6 +343,12 @@ class WhisperRecognizer::Run {
     segment.mean_logprob = made.text.mean_logprob();
     segment.no_speech = made.no_speech;
     segment.compression = static_cast<float>(made.compression);
+    for (const TimedWord& timed : words) {
+      if (timed.token < part.first || timed.token >= part.first + part.tokens.size()) continue;
+      segment.words.push_back(timed.word);
+      segment.words.back().begin += window_begin;
+      segment.words.back().end += window_begin;
+    }
     // Words are apart by the blank that the next text begins with.
     const size_t first = text.find(segment.text);
     const std::string_view shown =

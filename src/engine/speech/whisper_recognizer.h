@@ -38,6 +38,7 @@ class WhisperRecognizer final : public SpeechRecognizer {
   std::unique_ptr<const Whisper> model_;
   Tokenizer tokenizer_;
   WhisperRules rules_;
+  std::vector<WhisperDecoder::Head> alignment_heads_;
   RecognizerFacts facts_;
   std::vector<std::shared_ptr<const MappedFile>> files_;
   mutable std::once_flag large_pages_once_;

@@ -36,6 +36,7 @@ class WhisperSearch {
 
   // Goes on to a window, by WhisperDecoder::state_for.
   void hear(RecurrentState heard);
+  const RecurrentState& heard() const { return heard_; }
   // The language that is spoken: an index into WhisperTokens::languages, which must not be empty.
   size_t detect_language();
   // Reads the prompt, whose token at `start` is the start of transcript; one that ends in <|notimestamps|> is continued

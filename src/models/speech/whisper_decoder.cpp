@@ -11,15 +11,19 @@
 #include "ops/cat.h"
 #include "ops/embedding.h"
 #include "ops/index_select.h"
+#include "ops/matmul.h"
 #include "ops/mul.h"
 #include "ops/narrow.h"
 #include "ops/paged_attention.h"
 #include "ops/permute.h"
 #include "ops/reshape.h"
+#include "ops/softmax.h"
 #include "tensor/create.h"
 
 namespace wick {
 namespace {
+
+const std::vector<RopeTable> kNoRopes;
 
 bool is_state_dtype(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16; }
 
@@ -159,9 +163,7 @@ Tensor WhisperDecoder::attend_to_state(const Tensor& query, const RecurrentState
   return reshape(turn(paged_attention(asked, blocks, seen_, options), heads, rows), {rows, config_.width});
 }
 
-Tensor WhisperDecoder::attend_to_heard(const Tensor& x, const ForwardBatch& batch, size_t layer) const {
-  const CrossAttention& cross = layers_[layer].cross;
-  const Tensor query = cross.q(x);
+Tensor WhisperDecoder::attend_to_heard(const Tensor& query, const ForwardBatch& batch, size_t layer) const {
   std::vector<Tensor> parts;
   int64_t row = 0;
   for (size_t i = 0; i < batch.sequences.size();) {
@@ -171,15 +173,12 @@ Tensor WhisperDecoder::attend_to_heard(const Tensor& x, const ForwardBatch& batc
     parts.push_back(attend_to_state(narrow(query, 0, row, rows), *state, layer));
     row += rows;
   }
-  return cross.out(parts.size() == 1 ? parts.front() : cat(parts, 0));
+  return layers_[layer].cross.out(parts.size() == 1 ? parts.front() : cat(parts, 0));
 }
 
-Tensor WhisperDecoder::run(const ForwardBatch& batch, const KvCache& cache) const {
-  check_states(batch);
-  static const std::vector<RopeTable> kNoRopes;
-  const DecoderStep step(batch, cache, kNoRopes, device_, 0);
+Tensor WhisperDecoder::run_layers(const ForwardBatch& batch, const DecoderStep& step,
+                                  std::vector<Tensor>* queries) const {
   const BatchHooks& hook = step.hooks;
-
   const Tensor ids = from_vector(batch.tokens, {static_cast<int64_t>(batch.tokens.size())}).to_device(device_);
   Tensor x = embedding(ids, embedding_).to_dtype(DType::kF32);
   if (config_.embedding_scale != 1) x = mul(x, config_.embedding_scale);
@@ -192,15 +191,63 @@ Tensor WhisperDecoder::run(const ForwardBatch& batch, const KvCache& cache) cons
       const Tensor written = layer.attention(layer.attn_norm(x), {}, false, step.attention, step.cache.layer(i), index);
       return add(x, hook(HookPoint::kAttnOut, index, written));
     });
-    x = in_scratch([&] { return add(x, attend_to_heard(layer.cross_norm(x), batch, i)); });
+    x = in_scratch([&] {
+      const Tensor query = layer.cross.q(layer.cross_norm(x));
+      if (queries) queries->push_back(query);
+      return add(x, attend_to_heard(query, batch, i));
+    });
     x = hook(HookPoint::kResidMid, index, x);
     x = in_scratch([&] { return add(x, hook(HookPoint::kMlpOut, index, layer.mlp(layer.mlp_norm(x), hook, index))); });
     x = hook(HookPoint::kResidPost, index, x);
   }
-  x = hook(HookPoint::kFinalNorm, -1, final_norm_(x));
+  return x;
+}
+
+Tensor WhisperDecoder::run(const ForwardBatch& batch, const KvCache& cache) const {
+  check_states(batch);
+  const DecoderStep step(batch, cache, kNoRopes, device_, 0);
+  Tensor x = step.hooks(HookPoint::kFinalNorm, -1, final_norm_(run_layers(batch, step, nullptr)));
   if (batch.logit_rows.size() != batch.tokens.size()) x = index_select(x, 0, index_tensor(batch.logit_rows, device_));
   const Tensor logits = Linear{embedding_, {}, {}}(x);
-  return hook.active() ? hook_logits(batch, step.positions, logits) : logits;
+  return step.hooks.active() ? hook_logits(batch, step.positions, logits) : logits;
+}
+
+Tensor WhisperDecoder::look_at_heard(std::span<const int32_t> tokens, const RecurrentState& state,
+                                     std::span<const Head> heads, int64_t positions) const {
+  const auto rows = static_cast<int64_t>(tokens.size());
+  const int64_t head_dim = config_.width / config_.decoder_heads;
+  if (rows < 1 || rows > facts_.max_context || positions < 1 || positions > config_.source_positions) {
+    throw bad(cat(rows, " tokens look at ", positions, " positions, expected up to ", facts_.max_context, " at up to ",
+                  config_.source_positions));
+  }
+  for (const int32_t token : tokens) {
+    if (token < 0 || token >= config_.vocabulary) throw bad(cat("there is no token ", token));
+  }
+  for (const Head& head : heads) {
+    const bool is_there =
+        head.layer >= 0 && head.layer < config_.decoder_layers && head.head >= 0 && head.head < config_.decoder_heads;
+    if (!is_there) throw bad(cat("there is no head ", head.head, " of layer ", head.layer));
+  }
+  RecurrentState heard = state;  // shares its tensors
+  std::vector<int32_t> blocks;
+  for (int64_t block = 0; block < blocks_of(rows); ++block) blocks.push_back(static_cast<int32_t>(block));
+  const KvCache cache(facts_.kv_layers, blocks_of(rows), DType::kF32, device_);
+  ForwardBatch batch;
+  batch.tokens.assign(tokens.begin(), tokens.end());
+  batch.sequences.push_back({rows, 0, blocks, &heard});
+  check_states(batch);
+  std::vector<Tensor> queries, looks;
+  run_layers(batch, DecoderStep(batch, cache, kNoRopes, device_, 0), &queries);
+  for (const Head& head : heads) {
+    const Tensor query = narrow(queries[static_cast<size_t>(head.layer)], 1, head.head * head_dim, head_dim);
+    // [blocks, 1, head_dim, 16] -> [head_dim, positions]
+    const Tensor stored = narrow(state.tensors[static_cast<size_t>(2 * head.layer)], 1, head.head, 1);
+    const Tensor keys = reshape(permute(stored, {1, 2, 0, 3}), {head_dim, -1}).to_dtype(DType::kF32);
+    const Tensor scores = matmul(query, narrow(keys, 1, 0, positions));
+    const Tensor look = softmax(mul(scores, 1 / std::sqrt(static_cast<double>(head_dim))), -1);
+    looks.push_back(reshape(look, {1, rows, positions}));
+  }
+  return cat(looks, 0).to_device(Device::cpu());
 }
 
 }  // namespace wick
