@@ -10,7 +10,8 @@
 #include "tensor/create.h"
 
 // Whisper in the shapes of its released models with random weights in f16, as most ggml files have them. The same is
-// measured by whisper.cpp's whisper-bench, whose encoder computes the decoder's keys and values, too (hear + keys here).
+// measured by whisper.cpp's whisper-bench, whose encoder computes the decoder's keys and values, too (hear + keys
+// here).
 namespace wick {
 namespace {
 
@@ -79,7 +80,8 @@ class RandomFile {
     Tensor values = randn(shape, ++seed_);
     for (int64_t i = 0; i < values.numel(); ++i) values.mutable_data<float>()[i] *= 0.02f;
     if (type == 1) values = values.to_dtype(DType::kF16);
-    bytes_.append(reinterpret_cast<const char*>(values.raw()), static_cast<size_t>(bytes_of(values.dtype(), values.numel())));
+    bytes_.append(reinterpret_cast<const char*>(values.raw()),
+                  static_cast<size_t>(bytes_of(values.dtype(), values.numel())));
   }
   void add(int32_t value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
 

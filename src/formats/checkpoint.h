@@ -29,9 +29,9 @@ struct CheckpointState;
 
 // One view over any source of weights: a .safetensors file, a folder with model.safetensors or a sharded
 // model.safetensors.index.json, that index itself, a .gguf file or the first file of a split one, a ggml-*.bin of
-// whisper.cpp (which then looks like safetensors with a config.json). Opening reads and checks the headers only; tensors are views of the mapping, their pages are read when touched and shared between
-// processes. A value: copies share the mapping. Throws Error(kBadFile) naming the file and the field at fault,
-// Error(kIo) when it cannot be read.
+// whisper.cpp (which then looks like safetensors with a config.json). Opening reads and checks the headers only;
+// tensors are views of the mapping, their pages are read when touched and shared between processes. A value: copies
+// share the mapping. Throws Error(kBadFile) naming the file and the field at fault, Error(kIo) when it cannot be read.
 class Checkpoint {
  public:
   enum class Kind : uint8_t { kSafetensors, kGguf, kGgmlWhisper };

@@ -14,10 +14,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "ggml data is little endian");
 
-constexpr int32_t kFrequencies = 201;      // of a window of 400 samples
-constexpr int32_t kMostOf = 1 << 24;       // of anything that the settings count
-constexpr int32_t kTypeFactor = 1000;      // the file's type is that of its weights + 1000 * the version of the blocks
-constexpr int32_t kBlockVersion = 2;       // since May 2023
+constexpr int32_t kFrequencies = 201;  // of a window of 400 samples
+constexpr int32_t kMostOf = 1 << 24;   // of anything that the settings count
+constexpr int32_t kTypeFactor = 1000;  // the file's type is that of its weights + 1000 * the version of the blocks
+constexpr int32_t kBlockVersion = 2;   // since May 2023
 constexpr int32_t kF32 = 0, kMostlyF16 = 1;  // types of a file that have no blocks
 
 struct Settings {
@@ -42,8 +42,8 @@ Settings read_settings(ByteReader& reader) {
   }
   const int32_t version = settings.type / kTypeFactor, type = settings.type % kTypeFactor;
   if (type != kF32 && type != kMostlyF16 && version != kBlockVersion) {
-    throw reader.bad(cat("has blocks of version ", version, ", Wick reads version ", kBlockVersion,
-                         "; quantise the model again"));
+    throw reader.bad(
+        cat("has blocks of version ", version, ", Wick reads version ", kBlockVersion, "; quantise the model again"));
   }
   reader.skip(uint64_t{sizeof(float)} * static_cast<uint64_t>(bins) * kFrequencies);
   return settings;
@@ -127,21 +127,22 @@ TensorEntry read_tensor(ByteReader& reader, int64_t number) {
 // The width of a layer's MLP, which the settings do not tell; the released models have four times that of the layer.
 int64_t mlp_width(const std::vector<TensorEntry>& entries, std::string_view stack, int64_t width) {
   const std::string bias = cat("model.", stack, ".layers.0.fc1.bias");
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == bias; });
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == bias; });
   return found == entries.end() ? 4 * width : found->shape.numel();
 }
 
 Json config_of(const Settings& settings, const std::vector<TensorEntry>& entries, const std::filesystem::path& path) {
   const auto number = [](std::string_view name, int64_t value) { return cat(",\"", name, "\":", value); };
-  const std::string text = cat(
-      R"({"model_type":"whisper","architectures":["WhisperForConditionalGeneration"],"activation_function":"gelu")",
-      number("vocab_size", settings.vocabulary), number("num_mel_bins", settings.bins),
-      number("max_source_positions", settings.audio_positions), number("max_target_positions", settings.text_positions),
-      number("d_model", settings.audio_width), number("encoder_layers", settings.audio_layers),
-      number("encoder_attention_heads", settings.audio_heads),
-      number("encoder_ffn_dim", mlp_width(entries, "encoder", settings.audio_width)), number("decoder_layers", settings.text_layers),
-      number("decoder_attention_heads", settings.text_heads),
-      number("decoder_ffn_dim", mlp_width(entries, "decoder", settings.text_width)), "}");
+  const std::string text =
+      cat(R"({"model_type":"whisper","architectures":["WhisperForConditionalGeneration"],"activation_function":"gelu")",
+          number("vocab_size", settings.vocabulary), number("num_mel_bins", settings.bins),
+          number("max_source_positions", settings.audio_positions),
+          number("max_target_positions", settings.text_positions), number("d_model", settings.audio_width),
+          number("encoder_layers", settings.audio_layers), number("encoder_attention_heads", settings.audio_heads),
+          number("encoder_ffn_dim", mlp_width(entries, "encoder", settings.audio_width)),
+          number("decoder_layers", settings.text_layers), number("decoder_attention_heads", settings.text_heads),
+          number("decoder_ffn_dim", mlp_width(entries, "decoder", settings.text_width)), "}");
   return Json::parse(text, path.string());
 }
 

@@ -20,8 +20,7 @@ void use_ranks(TokenizerParts& parts, std::string_view pattern) {
   options.raw_bytes = true;
   options.ignore_merges = true;
   parts.pretokenizer = split_pretokenizer({pattern.empty() ? kWords3Pattern : pattern});
-  parts.model =
-      std::make_unique<BpeModel>(parts.vocabulary, merges_of_pieces(*parts.vocabulary, ranks, true), options);
+  parts.model = std::make_unique<BpeModel>(parts.vocabulary, merges_of_pieces(*parts.vocabulary, ranks, true), options);
   parts.decoders = {raw_bytes_decoder()};
   parts.piece_kind = TokenizerParts::PieceKind::kRawBytes;
 }

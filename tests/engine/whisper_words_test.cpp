@@ -70,8 +70,9 @@ TEST(AlignTest, FindsWhereTokensAreSaid) {
 }
 
 Tokenizer words_tokenizer() {
-  static const std::vector<std::string_view> kTokens = {" He",     "llo", ",", " wor", "ld",   ".", " \"", "yes", "\"",
-                                                        "\xE4\xBD", "\xA0", "\xE5\xA5\xBD", "。", "'", "s", " -"};
+  static const std::vector<std::string_view> kTokens = {" He", "llo", ",",  " wor",     "ld",   ".",
+                                                        " \"", "yes", "\"", "\xE4\xBD", "\xA0", "\xE5\xA5\xBD",
+                                                        "。",  "'",   "s",  " -"};
   return Tokenizer::from_ranks(kTokens, {}, kGpt2Pattern, "words");
 }
 

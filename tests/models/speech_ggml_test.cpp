@@ -16,9 +16,7 @@ namespace {
 
 WeightSource fixture() { return WeightSource(Checkpoint::open(family_folder("whisper"))); }
 
-Tensor some_mel(const Whisper& model) {
-  return randn({model.config().bins, model.config().frames()}, 5);
-}
+Tensor some_mel(const Whisper& model) { return randn({model.config().bins, model.config().frames()}, 5); }
 
 Tensor logits_of(const Whisper& model) {
   RecurrentState state = model.decoder().state_for(model.encoder().encode(some_mel(model)));
@@ -64,7 +62,8 @@ TEST(GgmlWhisperFile, IsFoundInAFolder) {
   EXPECT_EQ(file.kind(), Checkpoint::Kind::kGgmlWhisper);
   EXPECT_EQ(file.config().at("encoder_ffn_dim").as_int(), 128);
   EXPECT_EQ(file.entries().size(), fixture().names().size());
-  expect_identical(logits_of(*Whisper::load(temp.path())), logits_of(*Whisper::load(family_folder("whisper"))), "logits");
+  expect_identical(logits_of(*Whisper::load(temp.path())), logits_of(*Whisper::load(family_folder("whisper"))),
+                   "logits");
 }
 
 TEST(GgmlWhisperFile, CutBetweenTensorsLacksOne) {

@@ -80,5 +80,30 @@ TEST_F(RealWhisper, SearchesWithBeams) {
   EXPECT_GE(*heard.segments.at(0).mean_logprob, *recognize(*whisper).segments.at(0).mean_logprob - 0.01f);
 }
 
+// Three times with pauses, which is more than a window.
+TEST_F(RealWhisper, GoesThroughLongRecordings) {
+  const auto whisper = WhisperRecognizer::load(path_);
+  const auto once =
+      read_all(*open_audio(std::filesystem::path(WICK_SOURCE_DIR) / "tests/fixtures/audio/jfk.wav"), 1 << 20);
+  std::vector<float> sound;
+  for (int i = 0; i < 3; ++i) {
+    sound.insert(sound.end(), once.begin(), once.end());
+    sound.resize(sound.size() + 40000);
+  }
+  AudioOptions raw;
+  raw.raw = RawAudio{SampleFormat::kF32, 16000, 1};
+  const auto reader = open_audio_in_memory("sound", std::as_bytes(std::span(sound)), nullptr, raw);
+  const Recognition heard = whisper->recognize(*reader);
+  size_t count = 0;
+  for (size_t at = 0; (at = heard.text.find("what you can do for your country.", at)) != std::string::npos; ++at)
+    ++count;
+  EXPECT_EQ(count, 3u) << heard.text;
+  EXPECT_NEAR(heard.seconds, 40.5, 1e-3);
+  for (const RecognizedSegment& segment : heard.segments) {
+    EXPECT_LT(segment.begin, segment.end);
+    EXPECT_LE(segment.end, 41);
+  }
+}
+
 }  // namespace
 }  // namespace wick

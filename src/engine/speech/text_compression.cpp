@@ -13,8 +13,8 @@ namespace wick {
 namespace {
 
 constexpr size_t kShortest = 3, kLongest = 258, kFarthest = 32768;
-constexpr size_t kMostTried = 128;   // earlier places, for each match
-constexpr double kFrameBytes = 6;    // zlib's header and checksum
+constexpr size_t kMostTried = 128;     // earlier places, for each match
+constexpr double kFrameBytes = 6;      // zlib's header and checksum
 constexpr double kLengthCodeBits = 7;  // that describe a code of the block's own, for each symbol in use, about
 
 struct Match {
@@ -130,7 +130,8 @@ double compression_ratio(std::string_view text) {
   const auto used = [](std::span<const int64_t> counts) {
     return static_cast<double>(std::count_if(counts.begin(), counts.end(), [](int64_t n) { return n > 0; }));
   };
-  const double own = huffman_bits(letters) + huffman_bits(distances) + kLengthCodeBits * (used(letters) + used(distances));
+  const double own =
+      huffman_bits(letters) + huffman_bits(distances) + kLengthCodeBits * (used(letters) + used(distances));
   const double fixed = fixed_bits(letters) + 5 * matches;
   const double bytes = kFrameBytes + std::ceil((3 + extra + std::min(own, fixed)) / 8);
   return static_cast<double>(text.size()) / bytes;

@@ -44,8 +44,9 @@ std::vector<int64_t> warp(const std::vector<float>& costs, int64_t rows, int64_t
       const float both = sums[at(i - 1, j - 1)], down = sums[at(i - 1, j)], right = sums[at(i, j - 1)];
       const Step step = both < down && both < right ? kBoth : down < both && down < right ? kDown : kRight;
       steps[at(i, j)] = step;
-      sums[at(i, j)] = costs[static_cast<size_t>((i - 1) * columns + j - 1)] +
-                       (step == kBoth ? both : step == kDown ? down : right);
+      sums[at(i, j)] = costs[static_cast<size_t>((i - 1) * columns + j - 1)] + (step == kBoth   ? both
+                                                                                : step == kDown ? down
+                                                                                                : right);
     }
   }
   std::vector<int64_t> begins(static_cast<size_t>(rows), 0);

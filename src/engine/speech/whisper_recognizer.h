@@ -22,8 +22,8 @@ class WhisperRecognizer final : public SpeechRecognizer {
                                                       const ModelOptions& options = {});
   // The same from parts; `generation`: generation_config.json or null; `files`: where the weights are mapped, if they
   // are used as they lie there.
-  WhisperRecognizer(std::string label, std::unique_ptr<const Whisper> model, Tokenizer tokenizer, const Json& generation,
-                    std::vector<std::shared_ptr<const MappedFile>> files = {});
+  WhisperRecognizer(std::string label, std::unique_ptr<const Whisper> model, Tokenizer tokenizer,
+                    const Json& generation, std::vector<std::shared_ptr<const MappedFile>> files = {});
   ~WhisperRecognizer() override;
 
   const RecognizerFacts& facts() const override { return facts_; }

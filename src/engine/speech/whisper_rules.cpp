@@ -25,10 +25,10 @@ std::vector<int32_t> encode(const Tokenizer& tokenizer, std::string_view text) {
 // Signs that are not spoken: brackets, notes, marks that captions use. A hyphen and an apostrophe may stand inside
 // words, but not begin one.
 std::set<int32_t> unspoken(const Tokenizer& tokenizer) {
-  constexpr std::string_view kSigns[] = {
-      "\"", "#",  "(",  ")",  "*",   "+",   "/",   ":",   ";",  "<",  "=",  ">",  "@",  "[",   "\\",  "]",  "^",  "_",
-      "`",  "{",  "|",  "}",  "~",   "「",  "」",  "『",  "』", "<<", ">>", "<<<", ">>>", "--", "---", "-(", "-[", "('",
-      "(\"", "((", "))", "(((", ")))", "[[",  "]]",  "{{",  "}}", "♪♪", "♪♪♪"};
+  constexpr std::string_view kSigns[] = {"\"",  "#",  "(",  ")",   "*",   "+",   "/",   ":",  ";",   "<",  "=",  ">",
+                                         "@",   "[",  "\\", "]",   "^",   "_",   "`",   "{",  "|",   "}",  "~",  "「",
+                                         "」",  "『", "』", "<<",  ">>",  "<<<", ">>>", "--", "---", "-(", "-[", "('",
+                                         "(\"", "((", "))", "(((", ")))", "[[",  "]]",  "{{", "}}",  "♪♪", "♪♪♪"};
   constexpr std::string_view kNotes[] = {"♩", "♪", "♫", "♬", "♭", "♮", "♯"};
   std::set<int32_t> found;
   for (const std::string_view sign : {" -", " '"}) {
@@ -102,8 +102,8 @@ void WhisperRules::apply(std::span<float> logits, std::span<const int32_t> writt
   const size_t count = written.size();
   const bool behind_time = tokens_.is_time(written[count - 1]);
   const bool behind_two = count < 2 || tokens_.is_time(written[count - 2]);
-  if (behind_time && behind_two) forbid(logits, first, last);        // a segment has begun
-  if (behind_time && !behind_two) forbid(logits, 0, tokens_.end);    // one has ended: another one, or the end
+  if (behind_time && behind_two) forbid(logits, first, last);      // a segment has begun
+  if (behind_time && !behind_two) forbid(logits, 0, tokens_.end);  // one has ended: another one, or the end
   for (size_t i = count; i-- > 0;) {
     if (!tokens_.is_time(written[i])) continue;
     const bool ended = behind_time && !behind_two;

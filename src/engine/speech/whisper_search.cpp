@@ -108,9 +108,8 @@ size_t WhisperSearch::detect_language() {
   release(blocks);
   const auto& languages = rules_.tokens().languages;
   const float* values = logits.data<float>();
-  const auto best = std::max_element(languages.begin(), languages.end(), [&](const auto& a, const auto& b) {
-    return values[a.token] < values[b.token];
-  });
+  const auto best = std::max_element(languages.begin(), languages.end(),
+                                     [&](const auto& a, const auto& b) { return values[a.token] < values[b.token]; });
   return static_cast<size_t>(best - languages.begin());
 }
 
@@ -178,9 +177,7 @@ WhisperText WhisperSearch::take_best(std::vector<Text> texts) const {
   const auto length = [&](const Text& text) {  // without the end
     return text.tokens.size() - (!text.tokens.empty() && text.tokens.back() == end ? 1 : 0);
   };
-  const auto score = [&](const Text& text) {
-    return text.sum / static_cast<float>(std::max<size_t>(length(text), 1));
-  };
+  const auto score = [&](const Text& text) { return text.sum / static_cast<float>(std::max<size_t>(length(text), 1)); };
   size_t best = 0;
   for (size_t i = 1; i < texts.size(); ++i) {
     if (score(texts[i]) > score(texts[best])) best = i;
@@ -196,8 +193,8 @@ WhisperText WhisperSearch::take_best(std::vector<Text> texts) const {
 
 // Each text goes its own way: the likeliest token, or one that is drawn.
 WhisperText WhisperSearch::draw_texts(const WhisperSearchOptions& options) {
-  const int64_t most = std::min(model_.config().target_positions / 2,
-                                model_.decoder().facts().max_context - prompt_tokens_);
+  const int64_t most =
+      std::min(model_.config().target_positions / 2, model_.decoder().facts().max_context - prompt_tokens_);
   Text start;
   start.blocks = prompt_blocks_;
   std::vector<Text> writing, done;
@@ -237,8 +234,8 @@ WhisperText WhisperSearch::follow_beams(int64_t count) {
     int32_t token;
     float logprob, sum;
   };
-  const int64_t most = std::min(model_.config().target_positions / 2,
-                                model_.decoder().facts().max_context - prompt_tokens_);
+  const int64_t most =
+      std::min(model_.config().target_positions / 2, model_.decoder().facts().max_context - prompt_tokens_);
   const auto wanted = static_cast<size_t>(count);
   Text start;
   start.blocks = prompt_blocks_;

@@ -80,7 +80,7 @@ class WhisperSearch {
   RecurrentState heard_;
   std::vector<int32_t> prompt_blocks_;
   int64_t prompt_tokens_ = 0;
-  bool times_ = true;  // are written
+  bool times_ = true;                // are written
   std::vector<float> first_logits_;  // behind the prompt
   Tensor logprobs_;                  // f32 [texts, vocabulary]
   int64_t computed_ = 0;

@@ -10,9 +10,9 @@ namespace wick {
 
 // A segment by its times within the window.
 struct WhisperSegment {
-  double begin = 0, end = 0;          // seconds
-  std::span<const int32_t> tokens;    // with its times
-  size_t first = 0;                   // where they are in the text
+  double begin = 0, end = 0;        // seconds
+  std::span<const int32_t> tokens;  // with its times
+  size_t first = 0;                 // where they are in the text
 };
 
 struct WhisperCut {

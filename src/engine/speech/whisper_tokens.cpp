@@ -11,10 +11,10 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kTextTokens = 50257;       // of the released models; those for English have one less
+constexpr int64_t kTextTokens = 50257;  // of the released models; those for English have one less
 constexpr int64_t kEnglishVocabulary = 51864, kVocabulary = 51865, kLargeV3Vocabulary = 51866;
-constexpr int64_t kTimes = 1501;             // 0.00 to 30.00
-constexpr int64_t kOtherControls = 8;        // end, start, and those from translate to notimestamps
+constexpr int64_t kTimes = 1501;       // 0.00 to 30.00
+constexpr int64_t kOtherControls = 8;  // end, start, and those from translate to notimestamps
 
 std::string time_name(int64_t index) {
   char name[32];
@@ -28,8 +28,8 @@ std::vector<std::string> control_names(int64_t languages) {
   for (const WhisperLanguage& language : whisper_languages().first(static_cast<size_t>(languages))) {
     names.push_back(cat("<|", language.code, "|>"));
   }
-  for (const char* name : {"<|translate|>", "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>",
-                           "<|notimestamps|>"}) {
+  for (const char* name :
+       {"<|translate|>", "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>"}) {
     names.emplace_back(name);
   }
   for (int64_t i = 0; i < kTimes; ++i) names.push_back(time_name(i));
@@ -97,9 +97,9 @@ WhisperTokens WhisperTokens::find(const Tokenizer& tokenizer, int64_t vocabulary
 Tokenizer ggml_tokenizer(const MappedFile& file, int64_t vocabulary) {
   std::vector<std::string_view> text = read_ggml_vocabulary(file);
   const bool released = vocabulary >= kEnglishVocabulary && vocabulary <= kLargeV3Vocabulary;
-  const int64_t wanted = !released                        ? static_cast<int64_t>(text.size())
+  const int64_t wanted = !released                  ? static_cast<int64_t>(text.size())
                          : vocabulary < kVocabulary ? kTextTokens - 1
-                                                          : kTextTokens;
+                                                    : kTextTokens;
   const int64_t languages = vocabulary - wanted - kOtherControls - kTimes;
   const auto most = static_cast<int64_t>(whisper_languages().size());
   if (static_cast<int64_t>(text.size()) < wanted || languages < most - 1 || languages > most) {

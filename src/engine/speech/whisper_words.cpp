@@ -63,8 +63,8 @@ std::vector<WhisperWord> split_words(std::span<const int32_t> tokens, const Toke
   std::vector<WhisperWord> words;
   for (const WhisperWord& part : split_characters(tokens, tokenizer)) {
     const bool begins = part.text.starts_with(' ') || is_one_of(trimmed(part.text), kPunctuation);
-    const bool opened = !words.empty() && words.back().text.starts_with(' ') &&
-                        is_one_of(trimmed(words.back().text), kOpening);
+    const bool opened =
+        !words.empty() && words.back().text.starts_with(' ') && is_one_of(trimmed(words.back().text), kOpening);
     const bool closes = !part.text.starts_with(' ') && is_one_of(part.text, kClosing);
     const bool continues = has_blanks && !begins;
     if (!words.empty() && (opened || closes || continues)) {

@@ -50,8 +50,8 @@ class WhisperDecoder final : public LanguageModel {
   };
   Layer load_layer(int64_t index, WeightLoader& loader) const;
   void check_states(const ForwardBatch& batch) const;
-  // The layers, from tokens to f32 [rows, width]; `queries`: those of what was heard go there, one tensor per layer; may
-  // be null.
+  // The layers, from tokens to f32 [rows, width]; `queries`: those of what was heard go there, one tensor per layer;
+  // may be null.
   Tensor run_layers(const ForwardBatch& batch, const DecoderStep& step, std::vector<Tensor>* queries) const;
   // query [rows, width] of all sequences, each looking at its own state.
   Tensor attend_to_heard(const Tensor& query, const ForwardBatch& batch, size_t layer) const;
