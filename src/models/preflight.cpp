@@ -13,11 +13,23 @@ namespace wick {
 namespace {
 
 // Tensors that files carry and no model computes with.
-constexpr std::string_view kIgnored[] = {
-    "rotary_emb.inv_freq", ".attn.bias",  "attn.masked_bias", "attention.bias", "attention.masked_bias",
-    ".inv_freq",           ".g_idx",      ".qzeros",          ".scales",        "_scale",
-    "_scale_inv",          "_zero_point", "_blocks",          "_scales",        ".weight_shape",
-    ".attention.rotary"};
+constexpr std::string_view kIgnored[] = {"rotary_emb.inv_freq",
+                                         ".attn.bias",
+                                         "attn.masked_bias",
+                                         "attention.bias",
+                                         "attention.masked_bias",
+                                         ".inv_freq",
+                                         ".g_idx",
+                                         ".qzeros",
+                                         ".scales",
+                                         "_scale",
+                                         "_scale_inv",
+                                         "_zero_point",
+                                         "_blocks",
+                                         "_scales",
+                                         ".weight_shape",
+                                         ".attention.rotary",
+                                         ".num_batches_tracked"};
 
 // "model.layers.12.mlp.up.weight" without the number and what stands before; empty outside the layers.
 std::string_view within_layer(std::string_view name, std::string_view layers, int64_t* layer = nullptr) {
@@ -93,8 +105,8 @@ PreflightReport preflight(const WeightSource& source, const std::vector<WantedTe
       report.missing.push_back({tensor, first ? std::string(nearest(tensor.name, candidates)) : std::string()});
       continue;
     }
-    const bool safetensors = source.checkpoint().kind() == Checkpoint::Kind::kSafetensors;
-    const TensorEntry* entry = safetensors ? source.checkpoint().find(tensor.name) : nullptr;
+    const bool gguf = source.checkpoint().kind() == Checkpoint::Kind::kGguf;
+    const TensorEntry* entry = !gguf ? source.checkpoint().find(tensor.name) : nullptr;
     const bool same = !entry || entry->shape.numel() == tensor.shape.numel();
     if (!same) report.mismatched.push_back({tensor, entry->shape});
   }
