@@ -1,5 +1,6 @@
 #include "backends/cuda/dequantize.h"
 
+#include <bit>
 #include <mutex>
 
 #include "backends/cuda/kernels.h"
@@ -48,31 +49,41 @@ void to_f32(const Tensor& w, const Tensor& rows, const Tensor& out) {
 
 // Weights i and i + 1 of a row (i even), 0 beyond k.
 template <typename Block>
-__device__ __forceinline__ __half2 two_weights(const uint8_t* row, int64_t i, int64_t k, int64_t weights,
-                                               const Codebooks& books) {
+__device__ __forceinline__ __half2 two_weights(const uint8_t* row, int i, int k, int shift, const Codebooks& books) {
   if (i >= k) return __floats2half2_rn(0, 0);
   if constexpr (Pairs<Block>::kKnown) {
-    const uint8_t* block = row + i / weights * static_cast<int64_t>(sizeof(Block));
-    const int at = static_cast<int>(i % weights);
+    const uint8_t* block = row + (i >> shift) * static_cast<int>(sizeof(Block));
+    const int at = i & ((1 << shift) - 1);
     return Pairs<Block>::pair(block, at, Pairs<Block>::scales(block, at / Pairs<Block>::kGroup));
   } else {
     const auto* blocks = reinterpret_cast<const Block*>(row);
-    const auto weight = [&](int64_t j) {
-      return j < k ? packed_weight(blocks[j / weights], static_cast<int>(j % weights), books) : 0.0f;
+    const auto weight = [&](int j) {
+      return j < k ? packed_weight(blocks[j >> shift], j & ((1 << shift) - 1), books) : 0.0f;
     };
     return __floats2half2_rn(weight(i), weight(i + 1));
+  }
+}
+
+// A thread makes two neighbours; blocks of the grid's second dimension take rows by turns. Blocks hold 2^shift weights.
+template <typename Block>
+__global__ void __launch_bounds__(kThreads) to_f16_kernel(const uint8_t* from, int64_t n, int k, int shift,
+                                                          int64_t row_bytes, int64_t ld, __half2* out, Codebooks books) {
+  const int column = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * 2;
+  if (column >= ld) return;
+  for (int64_t row = blockIdx.y; row < n; row += gridDim.y) {
+    out[(row * ld + column) / 2] = two_weights<Block>(from + row * row_bytes, column, k, shift, books);
   }
 }
 
 template <typename Block>
 void to_f16(Device device, const uint8_t* from, int64_t n, int64_t k, int64_t weights, int64_t row_bytes, int64_t ld,
             void* out) {
-  auto* target = static_cast<__half2*>(out);
-  const Codebooks books = codebooks(device);
-  for_each_index(device, "dequantize", n * ld / 2, [=] __device__(int64_t i) {
-    const int64_t row = i / (ld / 2), column = (i - row * (ld / 2)) * 2;
-    target[i] = two_weights<Block>(from + row * row_bytes, column, k, weights, books);
-  });
+  const Runtime& use = runtime(device);
+  const dim3 grid(blocks_for(ld / 2), static_cast<unsigned>(std::min<int64_t>(n, 65535)));
+  to_f16_kernel<Block><<<grid, kThreads, 0, use.stream>>>(from, n, static_cast<int>(k),
+                                                          std::countr_zero(static_cast<uint64_t>(weights)), row_bytes,
+                                                          ld, static_cast<__half2*>(out), codebooks(device));
+  check_launch(device, "dequantize");
 }
 
 }  // namespace

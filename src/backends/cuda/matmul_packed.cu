@@ -245,17 +245,35 @@ __global__ void __launch_bounds__(kThreads)
   const bool fours = k % 4 == 0;
   const InputRow<X> row(plan, at, reduced);
   const X* plain = static_cast<const X*>(plan.x) + at * k;
-  const auto value = [&](int64_t i) {
-    if (!fours) return static_cast<float>(widen(plain[i]));
-    const float4 four = row.four(i / 4 * 4);
-    return i % 4 == 0 ? four.x : i % 4 == 1 ? four.y : i % 4 == 2 ? four.z : four.w;
+  const auto four_from = [&](int64_t i) {  // zeros behind k
+    if (fours) return i < k ? row.four(i) : float4{0, 0, 0, 0};
+    const auto one = [&](int64_t j) { return j < k ? static_cast<float>(widen(plain[j])) : 0.0f; };
+    return float4{one(i), one(i + 1), one(i + 2), one(i + 3)};
   };
   float most = 0;
-  for (int64_t i = threadIdx.x; i < k; i += kThreads) most = fmaxf(most, fabsf(value(i)));
+  for (int64_t i = threadIdx.x * 4; i < k; i += kThreads * 4) {
+    const float4 four = four_from(i);
+    most = fmaxf(fmaxf(fmaxf(fabsf(four.x), fabsf(four.y)), fmaxf(fabsf(four.z), fabsf(four.w))), most);
+  }
   most = block_combine(most, reduced, 0.0f, [](float a, float b) { return fmaxf(a, b); });
   const float factor = row_factor(most);
   if (threadIdx.x == 0) inverses[at] = 1 / factor;
-  for (int64_t i = threadIdx.x; i < ld; i += kThreads) out[at * ld + i] = to<__half>(i < k ? value(i) * factor : 0.0f);
+  auto* target = reinterpret_cast<uint2*>(out + at * ld);
+  for (int64_t i = threadIdx.x * 4; i < ld; i += kThreads * 4) {
+    const float4 four = four_from(i);
+    target[i / 4] = {round_pair<__half>(four.x * factor, four.y * factor),
+                     round_pair<__half>(four.z * factor, four.w * factor)};
+  }
+}
+
+template <typename X>
+__global__ void __launch_bounds__(kThreads)
+    scale_back_kernel(const __grid_constant__ WeightJob job, int64_t m, const float* sums, const float* factors) {
+  const int64_t column = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (column >= job.n) return;
+  for (int64_t row = blockIdx.y; row < m; row += gridDim.y) {
+    store_product<X>(job, row, column, __fmul_rn(sums[row * job.n + column], factors[row]));
+  }
 }
 
 // Many rows, and formats without a kernel of their own: the weights in f16 once for all rows.
@@ -280,10 +298,9 @@ void multiply_unpacked(Device device, const WeightPlan& plan) {
     product.x_dtype = product.dtype = DType::kF16;
     product.jobs[0] = {weights.as<void>(), job.n, sums.as<void>(), nullptr, nullptr};
     multiply_weights(device, product);
-    const auto* from = sums.as<const float>();
-    for_each_index(device, "matmul", m * job.n, [=] __device__(int64_t at) {
-      store_product<X>(job, at / job.n, at % job.n, __fmul_rn(from[at], factors[at / job.n]));
-    });
+    const dim3 grid(blocks_for(job.n), static_cast<unsigned>(std::min<int64_t>(m, 65535)));
+    scale_back_kernel<X><<<grid, kThreads, 0, use.stream>>>(job, m, sums.as<const float>(), factors);
+    check_launch(device, "matmul");
   }
 }
 
