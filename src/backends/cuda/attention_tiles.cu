@@ -328,7 +328,8 @@ void launch(Device device, AttentionPlan plan) {
   }
   // With one split there is nothing to merge.
   const bool whole = plan.splits == 1;
-  const size_t floats = whole ? 0 : static_cast<size_t>(plan.row_count) * static_cast<size_t>(plan.heads * plan.splits) * (kDim + 2);
+  const size_t floats =
+      whole ? 0 : static_cast<size_t>(plan.row_count) * static_cast<size_t>(plan.heads * plan.splits) * (kDim + 2);
   const Scratch partial(device, floats * sizeof(float));
   plan.partial = partial.as<float>();
   allow_shared<tiles_kernel<kDim, 1, true>>(device, Shared<kDim>::kBytes);

@@ -65,9 +65,8 @@ void run(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
     });
     return;
   }
-  for_each_element<3>(
-      out.device(), "binary", out.shape(), {a.strides(), b.strides(), out.strides()},
-      [=] __device__(const int64_t(&at)[3]) { target[at[2]] = apply(op, left[at[0]], right[at[1]]); });
+  for_each_element<3>(out.device(), "binary", out.shape(), {a.strides(), b.strides(), out.strides()},
+                      [=] __device__(const int64_t(&at)[3]) { target[at[2]] = apply(op, left[at[0]], right[at[1]]); });
 }
 
 }  // namespace

@@ -21,10 +21,9 @@ template <typename T>
 void run(CompareOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
   const auto *left = data_of<const T>(a), *right = data_of<const T>(b);
   auto* target = data_of<uint8_t>(out);
-  for_each_element<3>(out.device(), "compare", out.shape(), {a.strides(), b.strides(), out.strides()},
-                      [=] __device__(const int64_t(&at)[3]) {
-                        target[at[2]] = apply(op, widen(left[at[0]]), widen(right[at[1]]));
-                      });
+  for_each_element<3>(
+      out.device(), "compare", out.shape(), {a.strides(), b.strides(), out.strides()},
+      [=] __device__(const int64_t(&at)[3]) { target[at[2]] = apply(op, widen(left[at[0]]), widen(right[at[1]])); });
 }
 
 }  // namespace

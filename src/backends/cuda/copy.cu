@@ -20,9 +20,8 @@ void convert_elements(const Tensor& src, const Tensor& dst) {
     });
     return;
   }
-  for_each_element<2>(
-      src.device(), "copy", src.shape(), {src.strides(), dst.strides()},
-      [=] __device__(const int64_t(&at)[2]) { target[at[1]] = to<To>(from[at[0]]); });
+  for_each_element<2>(src.device(), "copy", src.shape(), {src.strides(), dst.strides()},
+                      [=] __device__(const int64_t(&at)[2]) { target[at[1]] = to<To>(from[at[0]]); });
 }
 
 }  // namespace
@@ -36,8 +35,7 @@ void copy(const Tensor& src, const Tensor& dst) {
     return;
   }
   visit_device_dtype(src.dtype(), [&](auto from) {
-    visit_device_dtype(dst.dtype(),
-                       [&](auto target) { convert_elements<decltype(from), decltype(target)>(src, dst); });
+    visit_device_dtype(dst.dtype(), [&](auto target) { convert_elements<decltype(from), decltype(target)>(src, dst); });
   });
 }
 

@@ -2,9 +2,9 @@
 
 #include "backends/cuda/launch.cuh"
 
-// Kernels that start while the one before them still runs (from compute capability 9.0 on): each lets its successor start
-// early and waits for its predecessor before it reads or writes what others do. What lies before the wait, such as
-// fetching weights, is hidden behind the predecessor.
+// Kernels that start while the one before them still runs (from compute capability 9.0 on): each lets its successor
+// start early and waits for its predecessor before it reads or writes what others do. What lies before the wait, such
+// as fetching weights, is hidden behind the predecessor.
 namespace wick::cuda {
 
 // Everything that was started before has been done and can be seen.

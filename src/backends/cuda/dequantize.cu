@@ -66,8 +66,9 @@ __device__ __forceinline__ __half2 two_weights(const uint8_t* row, int i, int k,
 
 // A thread makes two neighbours; blocks of the grid's second dimension take rows by turns. Blocks hold 2^shift weights.
 template <typename Block>
-__global__ void __launch_bounds__(kThreads) to_f16_kernel(const uint8_t* from, int64_t n, int k, int shift,
-                                                          int64_t row_bytes, int64_t ld, __half2* out, Codebooks books) {
+__global__ void __launch_bounds__(kThreads)
+    to_f16_kernel(const uint8_t* from, int64_t n, int k, int shift, int64_t row_bytes, int64_t ld, __half2* out,
+                  Codebooks books) {
   const int column = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * 2;
   if (column >= ld) return;
   for (int64_t row = blockIdx.y; row < n; row += gridDim.y) {
@@ -96,7 +97,8 @@ void dequantize(const Tensor& w, const Tensor& rows, const Tensor& out) {
 void dequantize_to_f16(Device device, DType dtype, const void* weights, int64_t n, int64_t k, int64_t row_bytes,
                        int64_t ld, void* out) {
   visit_packed(dtype, [&](auto block) {
-    to_f16<decltype(block)>(device, static_cast<const uint8_t*>(weights), n, k, block_weights(dtype), row_bytes, ld, out);
+    to_f16<decltype(block)>(device, static_cast<const uint8_t*>(weights), n, k, block_weights(dtype), row_bytes, ld,
+                            out);
   });
 }
 

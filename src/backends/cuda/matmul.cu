@@ -31,18 +31,16 @@ __global__ void __launch_bounds__(kThreads) plain_kernel(const A* a, const B* b,
       for (int i = threadIdx.x; i < kTile * kStep; i += kThreads) {
         const int along = i % kStep, across = i / kStep;
         const int64_t k = k0 + along, row = row0 + across;
-        left[along][across] = row < plan.m && k < plan.k
-                                  ? static_cast<W>(widen(a[at[0] + row * plan.a_row + k * plan.a_col]))
-                                  : W(0);
+        left[along][across] =
+            row < plan.m && k < plan.k ? static_cast<W>(widen(a[at[0] + row * plan.a_row + k * plan.a_col])) : W(0);
       }
       for (int i = threadIdx.x; i < kTile * kStep; i += kThreads) {
         // Neighbouring threads read neighbouring elements, whichever way b lies.
         const bool rows = plan.b_col == 1;
         const int along = rows ? i / kTile : i % kStep, across = rows ? i % kTile : i / kStep;
         const int64_t k = k0 + along, col = col0 + across;
-        right[along][across] = col < plan.n && k < plan.k
-                                   ? static_cast<W>(widen(b[at[1] + k * plan.b_row + col * plan.b_col]))
-                                   : W(0);
+        right[along][across] =
+            col < plan.n && k < plan.k ? static_cast<W>(widen(b[at[1] + k * plan.b_row + col * plan.b_col])) : W(0);
       }
       __syncthreads();
       const int steps = static_cast<int>(min(int64_t{kStep}, plan.k - k0));
@@ -81,8 +79,8 @@ void multiply_plain(const Tensor& a, const Tensor& b, const Tensor& out) {
       using B = decltype(right);
       const auto launch = [&](auto result) {
         using C = decltype(result);
-        plain_kernel<A, B, C><<<grid, kThreads, 0, use.stream>>>(data_of<const A>(a), data_of<const B>(b), plan,
-                                                                 data_of<C>(out));
+        plain_kernel<A, B, C>
+            <<<grid, kThreads, 0, use.stream>>>(data_of<const A>(a), data_of<const B>(b), plan, data_of<C>(out));
       };
       if constexpr (std::is_same_v<A, double> || std::is_same_v<B, double>) {
         launch(double{});
@@ -139,7 +137,7 @@ void multiply_weights(Device device, const WeightPlan& plan) {
   } else {
     half ? round_rows_kernel<__half, __half><<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>())
          : round_rows_kernel<__nv_bfloat16, __nv_bfloat16>
-           <<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>());
+        <<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>());
   }
   check_launch(device, "matmul");
   WeightPlan same = plan;

@@ -38,8 +38,9 @@ __device__ __forceinline__ TilePlace place_of(const WeightPlan& plan, int64_t ti
   return {job, tile * kRows};
 }
 
-// Up to 8 rows of x against all weights, 8 rows of those at a time. Each warp takes one part of k and streams its weights
-// through shared memory with its own copies, from tile to tile without a break; they are on their way before x is read.
+// Up to 8 rows of x against all weights, 8 rows of those at a time. Each warp takes one part of k and streams its
+// weights through shared memory with its own copies, from tile to tile without a break; they are on their way before x
+// is read.
 template <typename T, typename X>
 __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     few_rows_kernel(const __grid_constant__ WeightPlan plan, int64_t tiles) {

@@ -186,8 +186,16 @@ void multiply_tiles(Device device, const WeightPlan& plan) {
   if (use.major == 9 && plan.m > 64 && tiles >= use.multiprocessors * 3 / 4) return multiply_hopper(device, plan);
   for (int i = 0; i < plan.count; ++i) {
     const WeightJob& weights = plan.jobs[i];
-    const TileJob job{plan.x,           weights.weights,  weights.out, nullptr, weights.bias,
-                      weights.residual, plan.m,           weights.n,   plan.k,  plan.ld,
+    const TileJob job{plan.x,
+                      weights.weights,
+                      weights.out,
+                      nullptr,
+                      weights.bias,
+                      weights.residual,
+                      plan.m,
+                      weights.n,
+                      plan.k,
+                      plan.ld,
                       plan.out_dtype == DType::kF32};
     plan.dtype == DType::kF16 ? multiply<__half>(device, job) : multiply<__nv_bfloat16>(device, job);
   }

@@ -29,7 +29,8 @@
 #include "quant/tq1_0.h"
 #include "quant/tq2_0.h"
 
-// Weight i of a block of every packed format, bit for bit as quant/ decodes it: products and sums are rounded one by one
+// Weight i of a block of every packed format, bit for bit as quant/ decodes it: products and sums are rounded one by
+// one
 // (__fmul_rn), never fused.
 namespace wick::cuda {
 
@@ -77,15 +78,14 @@ __device__ __forceinline__ float packed_weight(const BlockQ4_K& b, int i, const 
 }
 __device__ __forceinline__ float packed_weight(const BlockQ5_K& b, int i, const Codebooks&) {
   const int2 group = group_scale(b.group_scales, i / 32);
-  const int quant =
-      (b.nibbles[i / 64 * 32 + i % 32] >> i / 32 % 2 * 4 & 15) | (b.high_bits[i % 32] >> i / 32 & 1) << 4;
+  const int quant = (b.nibbles[i / 64 * 32 + i % 32] >> i / 32 % 2 * 4 & 15) | (b.high_bits[i % 32] >> i / 32 & 1) << 4;
   const float step = scaled(half_bits(b.scale), group.x), min = scaled(half_bits(b.min_scale), group.y);
   return __fsub_rn(scaled(step, quant), min);
 }
 __device__ __forceinline__ float packed_weight(const BlockQ6_K& b, int i, const Codebooks&) {
   const int half = i / 128, j = i % 128;
-  const int quant = (b.nibbles[half * 64 + j % 64] >> j / 64 * 4 & 15) |
-                    (b.high_pairs[half * 32 + j % 32] >> j / 32 * 2 & 3) << 4;
+  const int quant =
+      (b.nibbles[half * 64 + j % 64] >> j / 64 * 4 & 15) | (b.high_pairs[half * 32 + j % 32] >> j / 32 * 2 & 3) << 4;
   return scaled(scaled(half_bits(b.scale), b.group_scales[i / 16]), quant - 32);
 }
 __device__ __forceinline__ float packed_weight(const BlockQ2_K& b, int i, const Codebooks&) {
@@ -95,9 +95,10 @@ __device__ __forceinline__ float packed_weight(const BlockQ2_K& b, int i, const 
 }
 __device__ __forceinline__ float packed_weight(const BlockQ3_K& b, int i, const Codebooks&) {
   const int g = i / 16;
-  const int group = (b.group_scales[g % 8] >> (g < 8 ? 0 : 4) & 15) | (b.group_scales[8 + g % 4] >> 2 * (g / 4) & 3) << 4;
-  const int quant =
-      (b.low_pairs[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3) | (b.high_bits[i % 32] >> i / 32 & 1) << 2;
+  const int group = (b.group_scales[g % 8] >> (g < 8 ? 0 : 4) & 15) | (b.group_scales[8 + g % 4] >> 2 * (g / 4) & 3)
+                                                                          << 4;
+  const int quant = (b.low_pairs[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3) | (b.high_bits[i % 32] >> i / 32 & 1)
+                                                                                       << 2;
   return scaled(scaled(half_bits(b.scale), group - 32), quant - 4);
 }
 __device__ __forceinline__ float packed_weight(const BlockQ8_K& b, int i, const Codebooks&) {

@@ -111,9 +111,9 @@ __global__ void __launch_bounds__(kWarps * 32) attention_kernel(const __grid_con
   __syncwarp();
   Mixed<kLanes> mixed;
   for (int split = from; split <= until; ++split) {
-    const auto part = mix_split<T, kLanes>(plan, query, sequence, head, sight.position,
-                                           max(sight.first, split * kSplit),
-                                           min(sight.position, (split + 1) * kSplit - 1));
+    const auto part =
+        mix_split<T, kLanes>(plan, query, sequence, head, sight.position, max(sight.first, split * kSplit),
+                             min(sight.position, (split + 1) * kSplit - 1));
     if (split == from) {
       mixed = part;
     } else {

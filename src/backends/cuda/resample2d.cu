@@ -11,8 +11,9 @@ struct Taps {
 };
 
 Taps make_taps(const Tensor& index, const Tensor& weight) {
-  return {data_of<const int64_t>(index), data_of<const void>(weight), index.dim(1),        index.strides()[0],
-          index.strides()[1],            weight.strides()[0],         weight.strides()[1]};
+  return {
+      data_of<const int64_t>(index), data_of<const void>(weight), index.dim(1), index.strides()[0], index.strides()[1],
+      weight.strides()[0],           weight.strides()[1]};
 }
 
 template <typename T>

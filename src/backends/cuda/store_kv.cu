@@ -33,8 +33,8 @@ void store_kv(const Tensor& key, const Tensor& value, const PagedRows& rows, con
   const VectorSource values{data_of<const float>(value), value.strides()[0], value.strides()[1]};
   const int64_t work = key.dim(0) * key.dim(1) * 2;
   visit_pool(blocks.key.dtype(), [&](auto zero) {
-    store_kernel<decltype(zero)><<<blocks_for(work * 32), kThreads, 0, use.stream>>>(
-        keys, values, make_row_plan(rows), make_pool_plan(blocks), work);
+    store_kernel<decltype(zero)><<<blocks_for(work * 32), kThreads, 0, use.stream>>>(keys, values, make_row_plan(rows),
+                                                                                     make_pool_plan(blocks), work);
   });
   check_launch(key.device(), "store_kv");
 }

@@ -87,5 +87,4 @@ void visit_float(DType dtype, Body&& body) {
   }
 }
 
-
 }  // namespace wick::cuda
