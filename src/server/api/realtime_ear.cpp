@@ -1,16 +1,20 @@
 #include "server/api/realtime_ear.h"
 
 #include <array>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
 #include "engine/speech/joined_text.h"
+#include "media/pcm.h"
 #include "server/api/answer_head.h"
 
 namespace wick {
 namespace {
 
 constexpr int kHeardRate = 16000;
+
+double seconds_of(std::string_view pcm, int rate) { return static_cast<double>(pcm.size() / 2) / rate; }
 
 }  // namespace
 
@@ -23,18 +27,19 @@ RealtimeEar::RealtimeEar(SpeechHost& host, std::weak_ptr<EarOwner> owner, EarSet
       finds_turns_(settings.finds_turns),
       settings_(std::move(settings)) {}
 
-bool RealtimeEar::push(std::vector<float> samples) {
-  if (samples.empty()) return true;
+bool RealtimeEar::push(std::string_view pcm) {
+  if (pcm.empty()) return true;
   const std::lock_guard lock(mutex_);
-  unheard_seconds_ += static_cast<double>(samples.size()) / pushed_rate_;
+  if (is_stopped_) return true;
+  unheard_seconds_ += seconds_of(pcm, pushed_rate_);
   if (unheard_seconds_ > most_unheard_seconds_) return false;
   if (next_item_.empty()) next_item_ = make_id("item_");
-  if (!tasks_.empty() && tasks_.back().kind == Task::Kind::kSound) {
-    std::vector<float>& last = tasks_.back().samples;
-    last.insert(last.end(), samples.begin(), samples.end());
-    return true;
+  if (tasks_.empty() || tasks_.back().kind != Task::Kind::kSound) {
+    tasks_.push_back({Task::Kind::kSound, next_item_, {}, {}});
   }
-  return add({Task::Kind::kSound, next_item_, std::move(samples), {}});
+  tasks_.back().pcm += pcm;
+  start_work();  // when too many wait, the next sound tries again
+  return true;
 }
 
 bool RealtimeEar::commit(std::string& item) {
@@ -65,6 +70,10 @@ void RealtimeEar::stop() {
 bool RealtimeEar::add(Task task) {
   if (is_stopped_) return true;
   tasks_.push_back(std::move(task));
+  return start_work();
+}
+
+bool RealtimeEar::start_work() {
   if (is_working_) return true;
   is_working_ = host_.run([self = shared_from_this()] { self->work(); });
   return is_working_;
@@ -85,9 +94,7 @@ void RealtimeEar::work() {
     }
     run(task);
     const std::lock_guard lock(mutex_);
-    if (task.kind == Task::Kind::kSound && !task.samples.empty()) {
-      unheard_seconds_ -= static_cast<double>(task.samples.size()) / settings_.sample_rate;
-    }
+    unheard_seconds_ -= seconds_of(task.pcm, settings_.sample_rate);
     if (!tasks_.empty() && host_.run([self = shared_from_this()] { self->work(); })) return;
   }
 }
@@ -128,8 +135,10 @@ void RealtimeEar::hear(const Task& task) {
       return tell([&](EarOwner& owner) { owner.on_deaf(why_deaf_); });
     }
   }
-  resampler_->push(task.samples);
-  std::vector<float> heard(task.samples.size() * kHeardRate / static_cast<size_t>(settings_.sample_rate) + 1024);
+  std::vector<float> samples(task.pcm.size() / 2);
+  decode_pcm(SampleFormat::kS16, std::as_bytes(std::span(task.pcm)), samples);
+  resampler_->push(samples);
+  std::vector<float> heard(samples.size() * kHeardRate / static_cast<size_t>(settings_.sample_rate) + 1024);
   heard.resize(static_cast<size_t>(resampler_->read(heard)));
   stream_->push(heard, [this](const StreamEvent& event) { on_event(event); });
 }

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "engine/speech/speech_stream.h"
 #include "media/resampler.h"
@@ -41,7 +41,8 @@ class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
   RealtimeEar(SpeechHost& host, std::weak_ptr<EarOwner> owner, EarSettings settings, double most_unheard_seconds);
 
   // These return false when the server has no room for it: too much unheard sound, or too many sessions.
-  [[nodiscard]] bool push(std::vector<float> samples);  // at the sample rate of the settings
+  // Samples of 16 bits, little endian, at the sample rate of the settings.
+  [[nodiscard]] bool push(std::string_view pcm);
   // What was pushed is a whole. `item` is the name of what it becomes; empty: there was nothing to commit.
   [[nodiscard]] bool commit(std::string& item);
   [[nodiscard]] bool set(EarSettings settings);
@@ -53,15 +54,15 @@ class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
   struct Task {
     enum class Kind : uint8_t { kSound, kCommit, kSet, kClear };
     Kind kind;
-    std::string item;            // of a turn between commits
-    std::vector<float> samples;  // kSound
-    EarSettings settings;        // kSet
+    std::string item;      // of a turn between commits
+    std::string pcm;       // kSound
+    EarSettings settings;  // kSet
   };
   bool add(Task task);
+  bool start_work();
   void work();  // on a job
   void run(Task& task);
   void hear(const Task& task);
-  void feed(std::span<const float> samples);
   void end_stream();
   void end_turn();
   void forget();

@@ -47,7 +47,9 @@ class RealtimeSession : public WebSocketListener,
   void clear();
   void add_item(const Json& event);
   void respond(const Json* wanted);
-  void remember(Turn turn, const std::string& item);
+  // `part`: its content as the client is told of it.
+  void remember(Turn turn, const std::string& item, OrderedJson part);
+  OrderedJson last_item() const;
   void check_room(bool has_room);
   bool is_answering() const { return answer_ && !answer_->is_over(); }
   EarSettings ear_settings() const;
