@@ -21,6 +21,7 @@
 #include "cli/transcribe_report.h"
 #include "engine/speech/recognizer.h"
 #include "engine/speech/subtitles.h"
+#include "hub/find_model.h"
 
 namespace wick {
 namespace {
@@ -33,7 +34,7 @@ constexpr std::chrono::milliseconds kQuiet{500};
 
 struct TranscribeArguments {
   std::vector<std::string> files;
-  std::string model, quantize = "auto", format = "text", output, raw;
+  std::string model, aligner, quantize = "auto", format = "text", output, raw;
   RecognizeOptions options;
   int threads = 0;
   bool timestamps = false, words = false, translate = false, keep_silence = false, stream = false, stats = false;
@@ -75,7 +76,8 @@ struct Heard {
 
 std::shared_ptr<const SpeechRecognizer> load(const TranscribeArguments& arguments) {
   if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
-  ModelOptions options;
+  RecognizerOptions options;
+  options.aligner = arguments.aligner;
   options.quantize = arguments.quantize;
   std::unique_ptr<ProgressBar> bar;
   options.progress = [&](int64_t done, int64_t total) {
@@ -85,11 +87,8 @@ std::shared_ptr<const SpeechRecognizer> load(const TranscribeArguments& argument
   std::error_code ignored;
   const bool is_ember =
       arguments.model.empty() || (arguments.model == "ember-asr" && !fs::exists("ember-asr", ignored));
-  if (!is_ember && !fs::exists(arguments.model, ignored)) {
-    throw Error(ErrorCode::kIo, cat(in_quotes(arguments.model),
-                                    ": there is no such file or folder; without --model, Ember-ASR listens"));
-  }
-  return load_recognizer(is_ember ? fs::path() : fs::path(arguments.model), options);
+  if (is_ember) return load_recognizer({}, options);
+  return load_recognizer(find_model(arguments.model, "; without --model, Ember-ASR listens").path, options);
 }
 
 // Progress over all files, in milliseconds of sound; files whose length is not known count as nothing.
@@ -222,7 +221,8 @@ void add_transcribe(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("transcribe", "Write down what is said in sound files or videos");
   const auto arguments = std::make_shared<TranscribeArguments>();
   command->add_option("FILE", arguments->files, "Sound or video files; - is standard input")->required();
-  command->add_option("--model", arguments->model, "A folder with Qwen3-ASR (default: Ember-ASR, built in)");
+  command->add_option("--model", arguments->model,
+                      "A folder with Qwen3-ASR or wav2vec2, or Org/Name (default: Ember-ASR, built in)");
   command->add_option("--language", arguments->options.language,
                       "What is spoken, e.g. en (default: the model finds out)");
   command->add_option("--context", arguments->options.context, "Names and rare words that are likely to be said")
@@ -233,6 +233,10 @@ void add_transcribe(CLI::App& app, Action& action) {
       ->type_name("FORMAT");
   command->add_flag("--timestamps", arguments->timestamps, "Text with the times of its segments");
   command->add_flag("--words", arguments->words, "With --format json: the times of words, with models that tell them");
+  command
+      ->add_option("--aligner", arguments->aligner,
+                   "A folder with Qwen3-ForcedAligner: tells Qwen3-ASR the times of words")
+      ->type_name("MODEL");
   command->add_option("--output", arguments->output, "Write FILE.txt, FILE.srt, ... into this folder")
       ->check(CLI::ExistingDirectory.description(""))
       ->type_name("FOLDER");

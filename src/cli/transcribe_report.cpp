@@ -3,38 +3,28 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <iterator>
+
+#include "server/api/transcription_answer.h"
 
 namespace wick {
 namespace {
 
 using Report = nlohmann::ordered_json;
 
-double rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
-
-void set(Report& report, const char* name, const std::optional<float>& value) {
-  if (value) report[name] = *value;
-}
-
-}  // namespace
-
 Report segments_json(const Recognition& recognition) {
   Report list = Report::array();
   for (const RecognizedSegment& segment : recognition.segments) {
-    Report entry = {{"id", list.size()},    {"start", rounded(segment.begin)}, {"end", rounded(segment.end)},
-                    {"text", segment.text}, {"tokens", segment.tokens},        {"temperature", segment.temperature}};
-    set(entry, "avg_logprob", segment.mean_logprob);
-    set(entry, "compression_ratio", segment.compression);
-    set(entry, "no_speech_prob", segment.no_speech);
-    if (!segment.words.empty()) entry["words"] = Report::array();
-    for (const RecognizedWord& word : segment.words) {
-      Report one = {{"word", word.text}, {"start", rounded(word.begin)}, {"end", rounded(word.end)}};
-      set(one, "probability", word.probability);
-      entry["words"].push_back(std::move(one));
+    Report entry = TranscriptSegment::fields().write(transcript_segment(segment, std::ssize(list)));
+    for (const TranscriptWord& word : transcript_words(segment)) {
+      entry["words"].push_back(TranscriptWord::fields().write(word));
     }
     list.push_back(std::move(entry));
   }
   return list;
 }
+
+}  // namespace
 
 Report to_json(const Recognition& recognition, const std::string& file, const RecognizerFacts& facts,
                double wall_seconds) {
@@ -42,7 +32,7 @@ Report to_json(const Recognition& recognition, const std::string& file, const Re
   return {{"file", file},
           {"model", facts.label},
           {"language", recognition.language.empty() ? Report() : Report(recognition.language)},
-          {"duration", rounded(recognition.seconds)},
+          {"duration", std::round(recognition.seconds * 1000) / 1000},
           {"text", recognition.text},
           {"segments", segments_json(recognition)},
           {"timings",

@@ -8,8 +8,7 @@
 
 namespace wick {
 
-// A recognition as `wick transcribe --format json` and the server's verbose_json tell it; times in seconds.
-nlohmann::ordered_json segments_json(const Recognition& recognition);
+// What `wick transcribe --format json` prints; segments as in the server's verbose_json.
 nlohmann::ordered_json to_json(const Recognition& recognition, const std::string& file, const RecognizerFacts& facts,
                                double wall_seconds);
 

@@ -18,7 +18,12 @@ constexpr int64_t kSearched = 5 * kRate;        // before the longest, for a qui
 constexpr int64_t kMoment = 5 * kHop;           // how long it has to be quiet
 
 std::unique_ptr<VoiceScorer> or_energy(std::unique_ptr<VoiceScorer> scorer) {
-  return scorer ? std::move(scorer) : std::make_unique<EnergyScorer>();
+  if (!scorer) return std::make_unique<EnergyScorer>();
+  if (scorer->sample_rate() != kRate) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("pieces are cut at ", kRate, " Hz; the voice detector hears ", scorer->sample_rate()));
+  }
+  return scorer;
 }
 
 SegmentOptions segment_options() {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "media/energy_scorer.h"
 #include "support/errors.h"
 
 namespace wick {
@@ -131,6 +132,11 @@ TEST(PieceCutter, NothingComesOfNothing) {
   EXPECT_TRUE(cut({}, {}, 1).empty());
   EXPECT_ERROR(PieceCutter({.longest = 0.5}), kInvalidArgument,
                "pieces of at most 0.5 s are asked for; they can be 1 to 86,400 s long");
+  struct TelephoneScorer : EnergyScorer {
+    int sample_rate() const override { return 8000; }
+  };
+  EXPECT_ERROR(PieceCutter({}, std::make_unique<TelephoneScorer>()), kInvalidArgument,
+               "pieces are cut at 16000 Hz; the voice detector hears 8000");
 }
 
 }  // namespace

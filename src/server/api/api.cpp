@@ -80,6 +80,8 @@ void Api::add_routes(Router& router) {
   add(router, "GET", "/v1/responses/{id}", &Api::stored_response);
   add(router, "POST", "/v1/responses/{id}", &Api::cancel_response);  // behind the id stands /cancel
   add(router, "DELETE", "/v1/responses/{id}", &Api::delete_response);
+  add(router, "POST", "/v1/audio/transcriptions", &Api::transcriptions);
+  add(router, "POST", "/v1/audio/translations", &Api::translations);
   add(router, "GET", "/v1/models", &Api::list_models);
   add(router, "GET", "/v1/models/{id}", &Api::one_model);
   add(router, "GET", "/v1/engine", &Api::engine);
