@@ -35,30 +35,30 @@ bool RealtimeEar::push(std::string_view pcm) {
   if (unheard_seconds_ > most_unheard_seconds_) return false;
   if (next_item_.empty()) next_item_ = make_id("item_");
   if (tasks_.empty() || tasks_.back().kind != Task::Kind::kSound) {
-    tasks_.push_back({Task::Kind::kSound, next_item_, {}, {}});
+    tasks_.push_back({Task::Kind::kSound, next_item_, {}, {}, {}});
   }
   tasks_.back().pcm += pcm;
   start_work();  // when too many wait, the next sound tries again
   return true;
 }
 
-bool RealtimeEar::commit(std::string& item) {
+bool RealtimeEar::commit(std::string& item, const std::string& tag) {
   const std::lock_guard lock(mutex_);
   item = std::exchange(next_item_, {});
-  return item.empty() || add({Task::Kind::kCommit, item, {}, {}});
+  return item.empty() || add({Task::Kind::kCommit, item, {}, tag, {}});
 }
 
 bool RealtimeEar::set(EarSettings settings) {
   const std::lock_guard lock(mutex_);
   pushed_rate_ = settings.sample_rate;
   if (std::exchange(finds_turns_, settings.finds_turns) != settings.finds_turns) next_item_.clear();
-  return add({Task::Kind::kSet, {}, {}, std::move(settings)});
+  return add({Task::Kind::kSet, {}, {}, {}, std::move(settings)});
 }
 
 bool RealtimeEar::clear() {
   const std::lock_guard lock(mutex_);
   next_item_.clear();
-  return add({Task::Kind::kClear, {}, {}, {}});
+  return add({Task::Kind::kClear, {}, {}, {}, {}});
 }
 
 void RealtimeEar::stop() {
@@ -111,7 +111,7 @@ void RealtimeEar::run(Task& task) {
         return;
       case Task::Kind::kClear: return forget();
       case Task::Kind::kCommit:
-        if (settings_.finds_turns) return end_stream();
+        if (settings_.finds_turns) return end_speech(task.tag);
         item_ = task.item;
         if (is_deaf_) return fail(why_deaf_);
         end_stream();
@@ -156,6 +156,13 @@ void RealtimeEar::end_stream() {
   stream_.reset();
 }
 
+// Where turns are found.
+void RealtimeEar::end_speech(const std::string& tag) {
+  const int64_t before = turns_told_;
+  end_stream();
+  if (turns_told_ == before) tell([&](EarOwner& owner) { owner.on_silence(tag); });
+}
+
 // Between commits.
 void RealtimeEar::end_turn() {
   const std::string item = std::exchange(item_, {}), text = std::exchange(text_, {});
@@ -190,6 +197,7 @@ void RealtimeEar::on_event(const StreamEvent& event) {
   }
   if (event.kind == StreamEvent::Kind::kSegment) {
     const std::string item = std::exchange(item_, {});
+    ++turns_told_;
     tell([&](EarOwner& owner) { owner.on_heard(item, before_ + event.segment->end, std::string(event.text)); });
   }
 }

@@ -101,7 +101,7 @@ void RealtimeSession::obey(const Json& event) {
   if (!type || !type->is_text()) throw RequestError("type", "type is missing", "missing_required_parameter");
   const std::string& name = type->as_text();
   if (name == "input_audio_buffer.append") return append(event);
-  if (name == "input_audio_buffer.commit") return commit();
+  if (name == "input_audio_buffer.commit") return commit(event_id_of(event));
   if (name == "input_audio_buffer.clear") return clear();
   if (name == "session.update" || name == "transcription_session.update") return update(event);
   if (name == "conversation.item.create") return add_item(event);
@@ -171,13 +171,13 @@ void RealtimeSession::check_room(bool has_room) {
   ear_->stop();
 }
 
-void RealtimeSession::commit() {
+void RealtimeSession::commit(const std::string& event_id) {
   std::string item;
-  check_room(ear_->commit(item));
+  check_room(ear_->commit(item, event_id));
   if (item.empty()) {
     throw RequestError({}, "there is no sound to commit", "input_audio_buffer_commit_empty");
   }
-  if (settings_.turn_detection) return;  // what was said is told as if a pause had come
+  if (settings_.turn_detection) return;  // as if a pause had come; see on_heard() and on_silence()
   output_->send("input_audio_buffer.committed", {{"previous_item_id", last_item()}, {"item_id", item}});
 }
 
@@ -295,6 +295,11 @@ void RealtimeSession::on_failed(const std::string& item, const std::string& mess
                 {{"item_id", item},
                  {"content_index", 0},
                  {"error", {{"type", "server_error"}, {"code", "transcription_failed"}, {"message", message}}}});
+}
+
+void RealtimeSession::on_silence(const std::string& event) {
+  const std::lock_guard lock(mutex_);
+  output_->send_error("input_audio_buffer_commit_empty", "there is no speech to commit", {}, event);
 }
 
 void RealtimeSession::on_deaf(const std::string& message) {
