@@ -13,6 +13,7 @@ namespace wick {
 namespace {
 
 constexpr int kHeardRate = 16000;
+constexpr size_t kSlice = 20 * kHeardRate;  // bytes; who stops listening waits no longer than one takes
 
 double seconds_of(std::string_view pcm, int rate) { return static_cast<double>(pcm.size() / 2) / rate; }
 
@@ -106,9 +107,7 @@ void RealtimeEar::run(Task& task) {
       case Task::Kind::kSet:
         end_stream();
         if (!settings_.finds_turns && task.settings.finds_turns) end_turn();
-        settings_ = std::move(task.settings);
-        is_deaf_ = false;
-        return;
+        break;
       case Task::Kind::kClear: return forget();
       case Task::Kind::kCommit:
         if (settings_.finds_turns) return end_speech(task.tag);
@@ -120,6 +119,9 @@ void RealtimeEar::run(Task& task) {
   } catch (const std::exception& error) {
     fail(error.what());
   }
+  if (task.kind != Task::Kind::kSet) return;
+  settings_ = std::move(task.settings);
+  is_deaf_ = false;
 }
 
 void RealtimeEar::hear(const Task& task) {
@@ -135,8 +137,16 @@ void RealtimeEar::hear(const Task& task) {
       return tell([&](EarOwner& owner) { owner.on_deaf(why_deaf_); });
     }
   }
-  std::vector<float> samples(task.pcm.size() / 2);
-  decode_pcm(SampleFormat::kS16, std::as_bytes(std::span(task.pcm)), samples);
+  for (std::string_view rest = task.pcm; !rest.empty() && !is_stopped();) {
+    const std::string_view slice = rest.substr(0, kSlice);
+    rest.remove_prefix(slice.size());
+    feed(slice);
+  }
+}
+
+void RealtimeEar::feed(std::string_view pcm) {
+  std::vector<float> samples(pcm.size() / 2);
+  decode_pcm(SampleFormat::kS16, std::as_bytes(std::span(pcm)), samples);
   resampler_->push(samples);
   std::vector<float> heard(samples.size() * kHeardRate / static_cast<size_t>(settings_.sample_rate) + 1024);
   heard.resize(static_cast<size_t>(resampler_->read(heard)));
@@ -208,12 +218,14 @@ void RealtimeEar::fail(const std::string& message) {
   tell([&](EarOwner& owner) { owner.on_failed(item, message); });
 }
 
+bool RealtimeEar::is_stopped() {
+  const std::lock_guard lock(mutex_);
+  return is_stopped_;
+}
+
 template <typename Tell>
 void RealtimeEar::tell(const Tell& tell) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_stopped_) return;
-  }
+  if (is_stopped()) return;
   if (const auto owner = owner_.lock()) tell(*owner);
 }
 

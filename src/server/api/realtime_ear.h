@@ -66,6 +66,8 @@ class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
   void work();  // on a job
   void run(Task& task);
   void hear(const Task& task);
+  void feed(std::string_view pcm);
+  bool is_stopped();
   void end_stream();
   void end_speech(const std::string& tag);
   void end_turn();
