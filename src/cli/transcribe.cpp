@@ -221,8 +221,9 @@ void add_transcribe(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("transcribe", "Write down what is said in sound files or videos");
   const auto arguments = std::make_shared<TranscribeArguments>();
   command->add_option("FILE", arguments->files, "Sound or video files; - is standard input")->required();
-  command->add_option("--model", arguments->model,
-                      "A folder with Qwen3-ASR or wav2vec2, or Org/Name (default: Ember-ASR, built in)");
+  command->add_option(
+      "--model", arguments->model,
+      "A folder with Qwen3-ASR, Whisper or wav2vec2, a ggml-*.bin, or Org/Name (default: Ember-ASR, built in)");
   command->add_option("--language", arguments->options.language,
                       "What is spoken, e.g. en (default: the model finds out)");
   command->add_option("--context", arguments->options.context, "Names and rare words that are likely to be said")
