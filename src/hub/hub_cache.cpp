@@ -39,16 +39,21 @@ fs::path user_folder() {
   return "/";  // a user without a folder, as in some containers
 }
 
+// A folder from the environment; "~/" is the user's.
+fs::path folder_named(const std::string& text) {
+  return text.starts_with("~/") ? user_folder() / text.substr(2) : fs::path(text);
+}
+
 }  // namespace
 
 fs::path hub_home() {
-  if (const auto home = env_text("HF_HOME")) return *home;
-  if (const auto cache = env_text("XDG_CACHE_HOME")) return fs::path(*cache) / "huggingface";
+  if (const auto home = env_text("HF_HOME")) return folder_named(*home);
+  if (const auto cache = env_text("XDG_CACHE_HOME")) return folder_named(*cache) / "huggingface";
   return user_folder() / ".cache" / "huggingface";
 }
 
 HubCache HubCache::of_environment() {
-  if (const auto cache = env_text("HF_HUB_CACHE")) return HubCache(*cache);
+  if (const auto cache = env_text("HF_HUB_CACHE")) return HubCache(folder_named(*cache));
   return HubCache(hub_home() / "hub");
 }
 
