@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds kPoll{100};
 
 struct ServeArguments {
   std::vector<std::string> models, speech_models;
-  std::string host = "127.0.0.1", api_keys, tls_certificate, tls_key, log, quantize = "auto", chat_template;
+  std::string aligner, host = "127.0.0.1", api_keys, tls_certificate, tls_key, log, quantize = "auto", chat_template;
   std::vector<std::string> cors;
   int port = 8080;
   std::string kv = "f16", policy = "priority", speculate, draft, preload = "first";
@@ -112,6 +112,7 @@ std::vector<SpeechEntry> speech_entries_of(const ServeArguments& arguments) {
     const ModelEntry entry = entry_of(text);
     entries.push_back({entry.name, entry.path, {}});
     entries.back().load.quantize = arguments.quantize;
+    if (!entry.path.empty()) entries.back().load.aligner = arguments.aligner;
   }
   if (has_ember()) entries.push_back({"ember-asr", {}, {}});
   return entries;
@@ -220,6 +221,8 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("MODEL")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--aligner", a.aligner, "A forced aligner that tells Qwen3-ASR models the times of words")
+      ->type_name("MODEL");
   command->add_option("--host", a.host, "Address to listen at (default: 127.0.0.1)")->type_name("ADDRESS");
   command->add_option("--port", a.port, "Port to listen at; 0: any that is free (default: 8080)")
       ->check(CLI::Range(0, 65535).description(""))

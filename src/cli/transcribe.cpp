@@ -34,7 +34,7 @@ constexpr std::chrono::milliseconds kQuiet{500};
 
 struct TranscribeArguments {
   std::vector<std::string> files;
-  std::string model, quantize = "auto", format = "text", output, raw;
+  std::string model, aligner, quantize = "auto", format = "text", output, raw;
   RecognizeOptions options;
   int threads = 0;
   bool timestamps = false, words = false, translate = false, keep_silence = false, stream = false, stats = false;
@@ -76,7 +76,8 @@ struct Heard {
 
 std::shared_ptr<const SpeechRecognizer> load(const TranscribeArguments& arguments) {
   if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
-  ModelOptions options;
+  RecognizerOptions options;
+  options.aligner = arguments.aligner;
   options.quantize = arguments.quantize;
   std::unique_ptr<ProgressBar> bar;
   options.progress = [&](int64_t done, int64_t total) {
@@ -232,6 +233,10 @@ void add_transcribe(CLI::App& app, Action& action) {
       ->type_name("FORMAT");
   command->add_flag("--timestamps", arguments->timestamps, "Text with the times of its segments");
   command->add_flag("--words", arguments->words, "With --format json: the times of words, with models that tell them");
+  command
+      ->add_option("--aligner", arguments->aligner,
+                   "A folder with Qwen3-ForcedAligner: tells Qwen3-ASR the times of words")
+      ->type_name("MODEL");
   command->add_option("--output", arguments->output, "Write FILE.txt, FILE.srt, ... into this folder")
       ->check(CLI::ExistingDirectory.description(""))
       ->type_name("FOLDER");

@@ -41,6 +41,11 @@ std::vector<std::string> SpeechHost::names() const {
   return names;
 }
 
+bool SpeechHost::is_loaded(std::string_view name) const {
+  const Slot* slot = find(name);
+  return slot && slot->is_loaded;
+}
+
 const std::string& SpeechHost::default_model() const {
   if (slots_.empty()) throw Error(ErrorCode::kUnsupported, "this server has no model for speech");
   return slots_.front()->entry.name;
@@ -56,6 +61,7 @@ std::shared_ptr<const SpeechRecognizer> SpeechHost::use(std::string_view name) {
   }
   const std::lock_guard lock(slot->loading);
   if (!slot->recognizer) slot->recognizer = load_recognizer(slot->entry.path, slot->entry.load);
+  slot->is_loaded = true;
   return slot->recognizer;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
@@ -19,7 +20,7 @@ namespace wick {
 struct SpeechEntry {
   std::string name;            // what requests call it
   std::filesystem::path path;  // empty: Ember-ASR, the one inside the program
-  ModelOptions load;
+  RecognizerOptions load;
 };
 
 // The speech models of a server, loaded when first asked for, and threads for those who listen: that takes long.
@@ -32,6 +33,7 @@ class SpeechHost {
 
   std::vector<std::string> names() const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  bool is_loaded(std::string_view name) const;
   const std::string& default_model() const;  // the first one. Throws Error(kUnsupported) when there is none
 
   // Loads the model if need be, which may take long. Throws Error that lists the known names, or says why it cannot be
@@ -44,7 +46,8 @@ class SpeechHost {
   struct Slot {
     SpeechEntry entry;
     std::mutex loading;
-    std::shared_ptr<const SpeechRecognizer> recognizer;
+    std::shared_ptr<const SpeechRecognizer> recognizer;  // changes while `loading` is held
+    std::atomic<bool> is_loaded = false;
   };
   Slot* find(std::string_view name) const;
   void work();

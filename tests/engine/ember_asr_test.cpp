@@ -51,7 +51,7 @@ TEST_F(EmberAsr, HearsWhatTheReferenceHears) {
 
 TEST_F(EmberAsr, HearsAlmostTheSameWithFewerBits) {
   for (const char* type : {"q8_0", "q4_0"}) {
-    ModelOptions options;
+    RecognizerOptions options;
     options.quantize = type;
     const auto recognizer = load_recognizer({}, options);
     EXPECT_LT(recognizer->facts().weight_bytes, ember()->facts().weight_bytes);

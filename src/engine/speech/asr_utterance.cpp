@@ -114,6 +114,7 @@ RecognizedSegment AsrUtterance::end(std::string* language, Recognition& totals) 
   if (!result.tokens.empty()) {
     segment.mean_logprob = static_cast<float>(request_->logprob_sum() / static_cast<double>(result.tokens.size()));
   }
+  if (options_.times == TimeDetail::kWords) segment.words = ear_.aligner->align(mel_.features(), segment.text);
   if (language) {
     const AsrLanguage* known = find_asr_language(transcript.language);
     *language = known ? std::string(known->code) : transcript.language;

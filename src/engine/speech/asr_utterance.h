@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/speech/asr_request.h"
+#include "engine/speech/forced_aligner.h"
 #include "engine/speech/recognizer.h"
 #include "media/log_mel.h"
 #include "models/speech/asr_prompt.h"
@@ -17,6 +18,7 @@ struct AsrEar {
   const Qwen3Asr& model;
   const TextModel& text;
   Engine& engine;
+  const ForcedAligner* aligner = nullptr;  // tells the times of words
 };
 
 // One piece of sound on its way to text. Windows of the encoder that are full are encoded once, and what the decoder

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "engine/speech/asr_utterance.h"
 #include "engine/speech/joined_text.h"
 #include "media/piece_cutter.h"
 
@@ -66,8 +65,7 @@ class Pieces {
     std::string language;
     RecognizedSegment segment = first.utterance->end(&language, recognition_);
     if (recognition_.language.empty()) recognition_.language = language;
-    segment.begin += first.begin;
-    segment.end += first.begin;
+    shift(segment, first.begin);
     pending_seconds_ -= first.utterance->seconds();
     pending_.pop_front();
     if (segment.text.empty()) {
@@ -96,7 +94,7 @@ class Pieces {
 
 }  // namespace
 
-Qwen3AsrRecognizer::Qwen3AsrRecognizer(const std::filesystem::path& path, const ModelOptions& options) {
+Qwen3AsrRecognizer::Qwen3AsrRecognizer(const std::filesystem::path& path, const RecognizerOptions& options) {
   const bool is_ember = path.empty();
   const TextModel::ModelLoader loader = [this](const WeightSource& source, const ModelOptions& load) {
     asr_ = Qwen3Asr::load(source, load);
@@ -105,6 +103,11 @@ Qwen3AsrRecognizer::Qwen3AsrRecognizer(const std::filesystem::path& path, const 
   LoadOptions load;
   static_cast<ModelOptions&>(load) = options;
   text_ = is_ember ? TextModel::built_in(ember_asr_files(), load, loader) : TextModel::load(path, load, loader);
+  if (asr_->times()) {
+    throw Error(ErrorCode::kUnsupported,
+                cat(path, ": this is a forced aligner, which tells the times of words and writes no text"));
+  }
+  if (!options.aligner.empty()) aligner_ = ForcedAligner::load(options.aligner);
   EngineOptions engine;
   engine.max_waiting = 1 << 20;  // those who ask wait for an answer before they ask for much more
   engine_ = std::make_unique<Engine>(text_, engine);
@@ -114,6 +117,7 @@ Qwen3AsrRecognizer::Qwen3AsrRecognizer(const std::filesystem::path& path, const 
   facts_.family = "qwen3_asr";
   facts_.parameters = asr_->parameters();
   facts_.weight_bytes = asr_->weight_bytes();
+  facts_.tells_words = aligner_ != nullptr;
   for (const AsrLanguage& language : asr_languages()) {
     if (!is_ember || language.code == "en") facts_.languages.emplace_back(language.code);
   }
@@ -123,7 +127,8 @@ Qwen3AsrRecognizer::Qwen3AsrRecognizer(const std::filesystem::path& path, const 
 double Qwen3AsrRecognizer::longest_piece(const RecognizeOptions& options) const {
   const auto context_tokens = static_cast<int64_t>(options.context.size());
   const double fits = static_cast<double>(engine_->context() - kPromptTokens - context_tokens) / kTokensPerSecond;
-  const double most = std::min(kMostPieceSeconds, fits);
+  const bool aligns = options.times == TimeDetail::kWords;
+  const double most = std::min(aligns ? ForcedAligner::kLongest : kMostPieceSeconds, fits);
   if (most < 1) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("a context of ", options.context.size(), " bytes leaves no room for sound in ", facts_.label));
@@ -136,9 +141,9 @@ void Qwen3AsrRecognizer::check(const RecognizeOptions& options) const {
     throw Error(ErrorCode::kInvalidArgument,
                 cat(facts_.label, " writes down what is said and does not translate; Whisper models do"));
   }
-  if (options.times == TimeDetail::kWords) {
+  if (options.times == TimeDetail::kWords && !aligner_) {
     throw Error(ErrorCode::kInvalidArgument,
-                cat(facts_.label, " does not tell the times of words; segments have them"));
+                cat(facts_.label, " needs a forced aligner to tell the times of words; segments have times without"));
   }
   if (options.beams > 1) {
     throw Error(ErrorCode::kInvalidArgument, cat(facts_.label, " follows one way, not ", options.beams));
@@ -158,7 +163,7 @@ void Qwen3AsrRecognizer::check(const RecognizeOptions& options) const {
 Recognition Qwen3AsrRecognizer::recognize(AudioReader& sound, const RecognizeOptions& options,
                                           RecognizeCallback callback) const {
   check(options);
-  Pieces pieces({*asr_, *text_, *engine_}, options, callback);
+  Pieces pieces(ear(), options, callback);
   PieceCutter cutter({longest_piece(options), options.skips_silence});
   std::array<float, kMelSampleRate / 4> portion;
   while (const int64_t got = pieces.is_going_on() ? sound.read(portion) : 0) {
@@ -175,7 +180,7 @@ Recognition Qwen3AsrRecognizer::recognize(AudioReader& sound, const RecognizeOpt
 
 std::unique_ptr<Utterance> Qwen3AsrRecognizer::listen(const RecognizeOptions& options) const {
   check(options);
-  return std::make_unique<AsrUtterance>(AsrEar{*asr_, *text_, *engine_}, options);
+  return std::make_unique<AsrUtterance>(ear(), options);
 }
 
 }  // namespace wick

@@ -3,6 +3,8 @@
 #include <memory>
 
 #include "engine/engine.h"
+#include "engine/speech/asr_utterance.h"
+#include "engine/speech/forced_aligner.h"
 #include "engine/speech/recognizer.h"
 #include "engine/text_model.h"
 #include "models/speech/asr_prompt.h"
@@ -14,7 +16,7 @@ namespace wick {
 class Qwen3AsrRecognizer final : public SpeechRecognizer {
  public:
   // A Hugging Face folder or file. An empty path is Ember-ASR.
-  explicit Qwen3AsrRecognizer(const std::filesystem::path& path, const ModelOptions& options = {});
+  explicit Qwen3AsrRecognizer(const std::filesystem::path& path, const RecognizerOptions& options = {});
 
   const RecognizerFacts& facts() const override { return facts_; }
   using SpeechRecognizer::recognize;
@@ -28,9 +30,11 @@ class Qwen3AsrRecognizer final : public SpeechRecognizer {
 
  private:
   void check(const RecognizeOptions& options) const;
+  AsrEar ear() const { return {*asr_, *text_, *engine_, aligner_.get()}; }
 
   std::shared_ptr<const Qwen3Asr> asr_;
   std::shared_ptr<const TextModel> text_;
+  std::shared_ptr<const ForcedAligner> aligner_;  // null: nobody tells the times of words
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<EngineThread> thread_;
   RecognizerFacts facts_;

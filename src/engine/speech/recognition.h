@@ -47,6 +47,16 @@ struct RecognizedSegment {
   std::optional<float> mean_logprob, no_speech, compression;
 };
 
+// Moves all times of a segment by so many seconds.
+inline void shift(RecognizedSegment& segment, double seconds) {
+  segment.begin += seconds;
+  segment.end += seconds;
+  for (RecognizedWord& word : segment.words) {
+    word.begin += seconds;
+    word.end += seconds;
+  }
+}
+
 // Seconds of computing.
 struct RecognizeSeconds {
   double mel = 0, encoder = 0, prompt = 0, decoder = 0;

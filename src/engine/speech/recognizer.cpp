@@ -54,7 +54,7 @@ std::unique_ptr<Utterance> SpeechRecognizer::listen(const RecognizeOptions& opti
 }
 
 std::shared_ptr<const SpeechRecognizer> load_recognizer(const std::filesystem::path& path,
-                                                        const ModelOptions& options) {
+                                                        const RecognizerOptions& options) {
   if (path.empty()) return std::make_shared<Qwen3AsrRecognizer>(path, options);
   const Checkpoint checkpoint = Checkpoint::open(path);
   const Json& config = checkpoint.config();

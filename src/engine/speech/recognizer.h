@@ -66,9 +66,13 @@ class SpeechRecognizer {
   virtual double longest_piece(const RecognizeOptions& options) const = 0;
 };
 
+struct RecognizerOptions : ModelOptions {
+  std::filesystem::path aligner;  // a forced aligner that tells Qwen3-ASR the times of words; empty: none
+};
+
 // The model in a folder or file: Qwen3-ASR, Whisper or wav2vec2. An empty path is Ember-ASR, the one inside this
 // program. Throws Error naming the file and the field at fault, Error(kUnsupported) for models that do not listen.
 std::shared_ptr<const SpeechRecognizer> load_recognizer(const std::filesystem::path& path,
-                                                        const ModelOptions& options = {});
+                                                        const RecognizerOptions& options = {});
 
 }  // namespace wick

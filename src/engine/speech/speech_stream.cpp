@@ -56,12 +56,7 @@ void SpeechStream::end_piece(const SoundPiece& piece, StreamCallback callback) {
   std::string language;
   RecognizedSegment segment = utterance_->finish(&language);
   const double begin = to_seconds(piece.begin);
-  segment.begin += begin;
-  segment.end += begin;
-  for (RecognizedWord& word : segment.words) {
-    word.begin += begin;
-    word.end += begin;
-  }
+  shift(segment, begin);
   StreamEvent event{StreamEvent::Kind::kSegment, begin, segment.text, &segment};
   event.language = language;
   callback(event);

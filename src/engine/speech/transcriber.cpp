@@ -4,7 +4,7 @@
 
 namespace wick {
 
-Transcriber::Transcriber(std::filesystem::path model, ModelOptions options)
+Transcriber::Transcriber(std::filesystem::path model, RecognizerOptions options)
     : model_(std::move(model)), options_(std::move(options)) {}
 
 std::shared_ptr<const SpeechRecognizer> Transcriber::prepare() {

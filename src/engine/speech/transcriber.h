@@ -19,7 +19,7 @@ namespace wick {
 class Transcriber {
  public:
   // An empty path is Ember-ASR. Nothing is loaded yet.
-  explicit Transcriber(std::filesystem::path model = {}, ModelOptions options = {});
+  explicit Transcriber(std::filesystem::path model = {}, RecognizerOptions options = {});
 
   // Loads the model, unless it is there. Throws as load_recognizer() does.
   std::shared_ptr<const SpeechRecognizer> prepare();
@@ -35,7 +35,7 @@ class Transcriber {
 
  private:
   std::filesystem::path model_;
-  ModelOptions options_;
+  RecognizerOptions options_;
   mutable std::mutex mutex_;
   std::shared_ptr<const SpeechRecognizer> recognizer_;
 };

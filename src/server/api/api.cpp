@@ -37,9 +37,10 @@ Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std:
     : host_(std::move(host)),
       metrics_(std::move(metrics)),
       api_metrics_(metrics_, host_),
+      speech_(std::move(speech)),
       live_(host_),
-      say_(std::move(say)),
-      speech_(std::move(speech)) {
+      say_(std::move(say)) {
+  if (speech_) realtime_ = std::make_unique<Realtime>(host_, speech_, api_metrics_);
   if (!journal) return;
   BackgroundHooks hooks;
   hooks.compute = [this](ResponsesRequest request, AnswerHead head, const Exchange& exchange) {
@@ -90,6 +91,7 @@ void Api::add_routes(Router& router) {
   add(router, "GET", "/health", &Api::health, probe);
   add(router, "GET", "/ready", &Api::ready, probe);
   add(router, "GET", "/openapi.json", &Api::openapi, {.is_public = true});
+  if (realtime_) realtime_->add_routes(router);
 }
 
 std::string Api::model_name(const std::string& model) const {

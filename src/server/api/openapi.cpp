@@ -65,6 +65,12 @@ class Document {
     paths_[path][method]["parameters"].push_back(
         {{"name", name}, {"in", "header"}, {"description", doc}, {"schema", {{"type", "string"}}}});
   }
+  // What answers is no body but a web socket.
+  void upgrade(const char* method, const std::string& path) {
+    OrderedJson& responses = paths_[path][method]["responses"];
+    responses.erase("200");
+    responses["101"] = {{"description", "The connection is a web socket."}};
+  }
   template <typename T>
   OrderedJson json() {
     return content("application/json", set_.reference<T>());
@@ -118,6 +124,9 @@ OrderedJson openapi_document() {
   document.add("delete", "/v1/responses/{id}", "deleteResponse", "Forget a response in the background.",
                document.json<DeletedResponse>());
   add_audio(document);
+  document.add("get", "/v1/realtime", "openRealtime", "A web socket of OpenAI's realtime events.",
+               content("application/json", object));
+  document.upgrade("get", "/v1/realtime");
   document.add("get", "/v1/models", "listModels", "The models and how they stand.", document.json<ModelListAnswer>());
   document.add("get", "/v1/models/{id}", "retrieveModel", "One model.", document.json<ModelAnswer>());
   document.add("get", "/v1/engine", "watchEngine", "How a model's engine stands, a few times a second.",
