@@ -81,7 +81,7 @@ std::vector<std::string> HubCache::repos() const {
     std::string name = at->path().filename().string();
     if (!name.starts_with(kPrefix) || !fs::is_directory(at->path() / "snapshots", ignored)) continue;
     name.erase(0, kPrefix.size());
-    if (const size_t dashes = name.find("--"); dashes != name.npos) name.replace(dashes, 2, "/");
+    if (const size_t dashes = name.find("--"); dashes != std::string::npos) name.replace(dashes, 2, "/");
     if (parse_model_name(name)) repos.push_back(std::move(name));
   }
   std::sort(repos.begin(), repos.end());
