@@ -82,7 +82,7 @@ fuzz:  ## build the fuzzers of files, templates and requests with Clang and run 
 	$(call configure,fuzz)
 	$(call build,fuzz,--target fuzzers)
 	@build/fuzz/bin/write_seeds build/fuzz/seeds
-	@for kind in safetensors gguf index tensor_data tokenizer template grammar schema api_request; do \
+	@for kind in safetensors gguf ggml index tensor_data tokenizer template grammar schema api_request; do \
 	  echo "fuzz       $$kind ($(FUZZ_SECONDS) s)" && mkdir -p build/fuzz/corpus/$$kind build/fuzz/seeds/$$kind && \
 	  build/fuzz/bin/fuzz_$$kind -max_total_time=$(FUZZ_SECONDS) -timeout=5 -malloc_limit_mb=64 -print_final_stats=1 \
 	    -artifact_prefix=build/fuzz/$$kind- build/fuzz/corpus/$$kind build/fuzz/seeds/$$kind \

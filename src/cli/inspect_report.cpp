@@ -106,7 +106,8 @@ InspectReport make_inspect_report(const std::filesystem::path& path, const Inspe
   report.path = path.string();
   report.checkpoint = Checkpoint::open(path);
   const bool is_gguf = report.checkpoint.kind() == Checkpoint::Kind::kGguf;
-  report.format = is_gguf ? "GGUF" : "safetensors";
+  const bool is_ggml = report.checkpoint.kind() == Checkpoint::Kind::kGgmlWhisper;
+  report.format = is_gguf ? "GGUF" : is_ggml ? "ggml of whisper.cpp" : "safetensors";
   Json config;
   attempt(report, [&] { config = is_gguf ? config_from_gguf(report.checkpoint) : report.checkpoint.config(); });
   attempt(report, [&] { report.facts = model_facts(report.checkpoint, config); });

@@ -221,8 +221,9 @@ void add_transcribe(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("transcribe", "Write down what is said in sound files or videos");
   const auto arguments = std::make_shared<TranscribeArguments>();
   command->add_option("FILE", arguments->files, "Sound or video files; - is standard input")->required();
-  command->add_option("--model", arguments->model,
-                      "A folder with Qwen3-ASR or wav2vec2, or Org/Name (default: Ember-ASR, built in)");
+  command->add_option(
+      "--model", arguments->model,
+      "A folder with Qwen3-ASR, Whisper or wav2vec2, a ggml-*.bin, or Org/Name (default: Ember-ASR, built in)");
   command->add_option("--language", arguments->options.language,
                       "What is spoken, e.g. en (default: the model finds out)");
   command->add_option("--context", arguments->options.context, "Names and rare words that are likely to be said")
@@ -263,8 +264,8 @@ void add_transcribe(CLI::App& app, Action& action) {
   add_quantize_option(*command, arguments->quantize)->group(kGroup);
   add_threads_option(*command, arguments->threads)->group(kGroup);
   command->footer(
-      "The text goes to standard output. Ember-ASR knows synthetic English voices; for people, give a Qwen3-ASR "
-      "model.\n\n"
+      "The text goes to standard output. Ember-ASR knows synthetic English voices; for people, give a Qwen3-ASR or\n"
+      "Whisper model.\n\n"
       "Examples:\n"
       "  espeak-ng --stdout \"hello there\" | wick transcribe -\n"
       "  wick transcribe interview.mp4 --model models/Qwen3-ASR-0.6B --format srt > interview.srt\n"

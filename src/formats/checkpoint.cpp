@@ -88,7 +88,8 @@ Tensor Checkpoint::get(const TensorEntry& entry) const {
   if (entry.type == "U16") return widened<uint16_t, int32_t>(data, entry.shape, place());
   if (entry.type == "U64") return widened<uint64_t, int64_t>(data, entry.shape, place());
   const auto address = reinterpret_cast<uintptr_t>(data);
-  if (!is_packed(*entry.dtype) && address % size_of(*entry.dtype) != 0) {
+  const size_t alignment = is_packed(*entry.dtype) ? alignof(uint16_t) : size_of(*entry.dtype);  // blocks hold scales
+  if (address % alignment != 0) {
     return aligned_copy(data, entry.bytes, entry.shape, *entry.dtype);
   }
   return {Storage::borrow(data, entry.bytes, file), Layout::contiguous(entry.shape), *entry.dtype};

@@ -28,13 +28,13 @@ struct TensorEntry {
 struct CheckpointState;
 
 // One view over any source of weights: a .safetensors file, a folder with model.safetensors or a sharded
-// model.safetensors.index.json, that index itself, a .gguf file or the first file of a split one. Opening reads and
-// checks the headers only; tensors are views of the mapping, their pages are read when touched and shared between
-// processes. A value: copies share the mapping. Throws Error(kBadFile) naming the file and the field at fault,
-// Error(kIo) when it cannot be read.
+// model.safetensors.index.json, that index itself, a .gguf file or the first file of a split one, a ggml-*.bin of
+// whisper.cpp (which then looks like safetensors with a config.json). Opening reads and checks the headers only;
+// tensors are views of the mapping, their pages are read when touched and shared between processes. A value: copies
+// share the mapping. Throws Error(kBadFile) naming the file and the field at fault, Error(kIo) when it cannot be read.
 class Checkpoint {
  public:
-  enum class Kind : uint8_t { kSafetensors, kGguf };
+  enum class Kind : uint8_t { kSafetensors, kGguf, kGgmlWhisper };
 
   static Checkpoint open(const std::filesystem::path& path);
   // The same for a single file that is open already, or in memory. There is no folder, and no config but the one given.
@@ -57,7 +57,7 @@ class Checkpoint {
   void forget(const TensorEntry& entry) const;
 
   const Metadata& metadata() const;  // GGUF keys; the safetensors __metadata__ as text
-  // config.json beside safetensors; null when there is none (and for GGUF).
+  // config.json beside safetensors, or what a ggml-*.bin says in its terms; null when there is none (and for GGUF).
   const Json& config() const;
 
  private:

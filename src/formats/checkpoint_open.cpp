@@ -4,6 +4,7 @@
 #include "formats/checkpoint_state.h"
 #include "formats/config_json.h"
 #include "formats/find_weights.h"
+#include "formats/ggml_bin.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "formats/safetensors_index.h"
@@ -92,6 +93,13 @@ void add_gguf(CheckpointState& state, std::shared_ptr<const MappedFile> file) {
   state.add(std::move(file), std::move(contents));
 }
 
+void add_ggml_whisper(CheckpointState& state, std::shared_ptr<const MappedFile> file) {
+  GgmlWhisper whisper = read_ggml_whisper(*file, 0);
+  state.kind = Checkpoint::Kind::kGgmlWhisper;
+  state.config = std::move(whisper.config);
+  state.add(std::move(file), std::move(whisper.contents));
+}
+
 void add_other_parts(CheckpointState& state) {
   const MappedFile& first = *state.files[0];
   const int64_t count = integer_or(state.metadata, "split.count", 1);
@@ -122,6 +130,7 @@ Checkpoint Checkpoint::parse(std::shared_ptr<const MappedFile> file, Json config
   switch (detect_kind(*file)) {
     case FileKind::kSafetensors: add_safetensors(*state, std::move(file)); break;
     case FileKind::kGguf: add_gguf(*state, std::move(file)); break;
+    case FileKind::kGgmlWhisper: add_ggml_whisper(*state, std::move(file)); break;
     case FileKind::kSafetensorsIndex:
       throw bad_file(file->path(), "is an index of safetensors files, not a file with tensors");
   }
@@ -142,6 +151,7 @@ Checkpoint Checkpoint::open(const fs::path& path) {
       add_gguf(*state, std::move(file));
       add_other_parts(*state);
       break;
+    case FileKind::kGgmlWhisper: add_ggml_whisper(*state, std::move(file)); break;
   }
   state->index_names();
   const fs::path config = state->folder / "config.json";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "formats/ggml_bin.h"
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "formats/split_name.h"
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Names in the folder that are weights, sorted; parts of a split GGUF other than the first are left out.
-std::vector<std::string> weight_files(const fs::path& folder, std::string_view ending) {
+std::vector<std::string> weight_files(const fs::path& folder, std::string_view beginning, std::string_view ending) {
   std::vector<std::string> names;
   std::error_code problem;
   for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
@@ -23,7 +24,8 @@ std::vector<std::string> weight_files(const fs::path& folder, std::string_view e
     const auto split = parse_split_name(name);
     const bool later_part = split && split->number > 1;
     const bool vision_part = name.starts_with("mmproj");  // lies beside the language model it belongs to
-    if (name.ends_with(ending) && !later_part && !vision_part) names.push_back(name);
+    const bool wanted = name.starts_with(beginning) && name.ends_with(ending);
+    if (wanted && !later_part && !vision_part) names.push_back(name);
   }
   if (problem) throw Error(ErrorCode::kIo, cat(folder, ": cannot read: ", problem.message()));
   std::sort(names.begin(), names.end());
@@ -44,7 +46,6 @@ struct Mistaken {
 constexpr Mistaken kMistaken[] = {
     {"PK\x03\x04", "is a zip archive, probably a PyTorch checkpoint; Wick reads safetensors and GGUF"},
     {"\x80\x02", "is a Python pickle, probably a PyTorch checkpoint; Wick reads safetensors and GGUF"},
-    {"lmgg", "is a ggml file from before GGUF; convert the model again"},
     {"fmgg", "is a ggml file from before GGUF; convert the model again"},
     {"tjgg", "is a ggml file from before GGUF; convert the model again"},
     {"version https://git-lfs", "is a Git LFS pointer, not the file itself; fetch it with 'git lfs pull'"},
@@ -60,8 +61,10 @@ fs::path find_weights(const fs::path& folder) {
     std::error_code ignored;
     if (fs::exists(folder / name, ignored)) return folder / name;
   }
-  for (const char* ending : {".safetensors.index.json", ".safetensors", ".gguf"}) {
-    const auto names = weight_files(folder, ending);
+  using Ends = std::pair<std::string_view, std::string_view>;
+  for (const auto& [beginning, ending] :
+       {Ends("", ".safetensors.index.json"), Ends("", ".safetensors"), Ends("", ".gguf"), Ends("ggml-", ".bin")}) {
+    const auto names = weight_files(folder, beginning, ending);
     if (names.size() == 1) return folder / names[0];
     if (names.size() > 1) {
       throw bad_file(folder, cat("holds several model files: ", listed(names), "; name the one to open"));
@@ -74,6 +77,7 @@ FileKind detect_kind(const MappedFile& file) {
   const auto bytes = file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with(kGgufMagic)) return FileKind::kGguf;
+  if (text.starts_with(kGgmlMagic)) return FileKind::kGgmlWhisper;
   uint64_t header_bytes = 0;
   if (text.size() >= sizeof(header_bytes)) std::memcpy(&header_bytes, text.data(), sizeof(header_bytes));
   // The length of a header, seen as text, ends in zeros: no text looks like it.

@@ -93,8 +93,8 @@ PreflightReport preflight(const WeightSource& source, const std::vector<WantedTe
       report.missing.push_back({tensor, first ? std::string(nearest(tensor.name, candidates)) : std::string()});
       continue;
     }
-    const bool safetensors = source.checkpoint().kind() == Checkpoint::Kind::kSafetensors;
-    const TensorEntry* entry = safetensors ? source.checkpoint().find(tensor.name) : nullptr;
+    const bool gguf = source.checkpoint().kind() == Checkpoint::Kind::kGguf;
+    const TensorEntry* entry = !gguf ? source.checkpoint().find(tensor.name) : nullptr;
     const bool same = !entry || entry->shape.numel() == tensor.shape.numel();
     if (!same) report.mismatched.push_back({tensor, entry->shape});
   }

@@ -47,6 +47,9 @@ class Tokenizer {
   static Tokenizer from_sentencepiece(std::string_view bytes, const std::string& name = "tokenizer.model");
   // `pattern`: the expression that splits text; empty: GPT-4's.
   static Tokenizer from_tiktoken(std::string_view text, std::string_view pattern, const std::string& name = "tiktoken");
+  // The same from the tokens' bytes, by id; empty ones are holes. `added` are cut out of texts before.
+  static Tokenizer from_ranks(std::span<const std::string_view> tokens, std::vector<AddedToken> added,
+                              std::string_view pattern, const std::string& name);
   // The vocabulary inside a GGUF file.
   static Tokenizer from_gguf(const GgufVocabulary& vocabulary);
 

@@ -10,6 +10,22 @@
 #include "text/tokenizer_parts.h"
 
 namespace wick {
+namespace {
+
+// What follows from a vocabulary of bytes whose ids are ranks.
+void use_ranks(TokenizerParts& parts, std::string_view pattern) {
+  std::vector<uint32_t> ranks(static_cast<size_t>(parts.vocabulary->size()));
+  for (size_t id = 0; id < ranks.size(); ++id) ranks[id] = static_cast<uint32_t>(id);
+  BpeModel::Options options;
+  options.raw_bytes = true;
+  options.ignore_merges = true;
+  parts.pretokenizer = split_pretokenizer({pattern.empty() ? kWords3Pattern : pattern});
+  parts.model = std::make_unique<BpeModel>(parts.vocabulary, merges_of_pieces(*parts.vocabulary, ranks, true), options);
+  parts.decoders = {raw_bytes_decoder()};
+  parts.piece_kind = TokenizerParts::PieceKind::kRawBytes;
+}
+
+}  // namespace
 
 // One line a token: its bytes in base64, a blank, its rank, which is its id.
 Tokenizer Tokenizer::from_tiktoken(std::string_view text, std::string_view pattern, const std::string& name) {
@@ -39,17 +55,23 @@ Tokenizer Tokenizer::from_tiktoken(std::string_view text, std::string_view patte
     parts->vocabulary->add(*bytes, rank);
   }
   if (parts->vocabulary->size() == 0) throw Error(ErrorCode::kBadFile, cat(name, ": holds no tokens"));
+  use_ranks(*parts, pattern);
+  return Tokenizer(parts);
+}
 
-  std::vector<uint32_t> ranks(static_cast<size_t>(parts->vocabulary->size()));
-  for (size_t id = 0; id < ranks.size(); ++id) ranks[id] = static_cast<uint32_t>(id);
-  BpeModel::Options options;
-  options.raw_bytes = true;
-  options.ignore_merges = true;
-  parts->pretokenizer = split_pretokenizer({pattern.empty() ? kWords3Pattern : pattern});
-  parts->model =
-      std::make_unique<BpeModel>(parts->vocabulary, merges_of_pieces(*parts->vocabulary, ranks, true), options);
-  parts->decoders = {raw_bytes_decoder()};
-  parts->piece_kind = TokenizerParts::PieceKind::kRawBytes;
+Tokenizer Tokenizer::from_ranks(std::span<const std::string_view> tokens, std::vector<AddedToken> added,
+                                std::string_view pattern, const std::string& name) {
+  auto parts = std::make_shared<TokenizerParts>();
+  parts->vocabulary = std::make_shared<Vocabulary>(name);
+  size_t bytes = 0;
+  for (const std::string_view token : tokens) bytes += token.size();
+  for (const AddedToken& token : added) bytes += token.content.size();
+  parts->vocabulary->reserve(tokens.size() + added.size(), bytes);
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    if (!tokens[id].empty()) parts->vocabulary->add(tokens[id], static_cast<int64_t>(id));
+  }
+  use_ranks(*parts, pattern);
+  for (AddedToken& token : added) parts->add_token(std::move(token), name);
   return Tokenizer(parts);
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "formats/checkpoint.h"
 #include "formats/safetensors_index.h"
@@ -31,6 +32,8 @@ TEST(Damage, EverySafetensorsFamilyGetsItsSentence) { expect_sentences(damaged_s
 
 TEST(Damage, EveryGgufFamilyGetsItsSentence) { expect_sentences(damaged_gguf(), parse); }
 
+TEST(Damage, EveryGgmlFamilyGetsItsSentence) { expect_sentences(damaged_ggml(), parse); }
+
 TEST(Damage, EveryIndexFamilyGetsItsSentence) {
   expect_sentences(damaged_indexes(), [](const auto& file) { return read_safetensors_index(*file); });
 }
@@ -55,11 +58,23 @@ TEST(Damage, TruncationAtEveryByteIsRefused) {
   }
 }
 
+// A file that ends behind a tensor is whole as far as it can tell.
+TEST(Damage, TruncatedGgmlIsRefusedButBetweenTensors) {
+  const std::string ggml = good_ggml();
+  const Checkpoint whole = Checkpoint::parse(file_in_memory(ggml, "good"));
+  ASSERT_EQ(whole.entries().size(), 3u);
+  std::set<int64_t> ends = {860 + 4 + 5 + 4 + 5};  // of the vocabulary
+  for (const TensorEntry& entry : whole.entries()) ends.insert(entry.offset + entry.bytes);
+  for (size_t size = 0; size <= ggml.size(); ++size) {
+    EXPECT_EQ(fuzz_checkpoint(bytes_of_text(ggml.substr(0, size))), ends.contains(static_cast<int64_t>(size))) << size;
+  }
+}
+
 // A short fixed run of what the fuzzers do at length: flipped bits, bytes and numbers set to limits, cut and repeated
 // pieces. The harness aborts on a finding.
 TEST(Damage, SurvivesMutations) {
-  std::vector<std::string> seeds = {good_safetensors(), good_gguf(), good_index()};
-  for (const auto& files : {damaged_safetensors(), damaged_gguf(), damaged_indexes()}) {
+  std::vector<std::string> seeds = {good_safetensors(), good_gguf(), good_ggml(), good_index()};
+  for (const auto& files : {damaged_safetensors(), damaged_gguf(), damaged_ggml(), damaged_indexes()}) {
     for (const DamagedFile& file : files) seeds.push_back(file.bytes);
   }
   std::mt19937 random(7);

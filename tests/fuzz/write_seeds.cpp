@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = argv[1];
   write(folder / "safetensors", wick::good_safetensors(), wick::damaged_safetensors());
   write(folder / "gguf", wick::good_gguf(), wick::damaged_gguf());
+  write(folder / "ggml", wick::good_ggml(), wick::damaged_ggml());
   write(folder / "index", wick::good_index(), wick::damaged_indexes());
   write_tensor_data(folder / "tensor_data");
   write_tokenizers(folder / "tokenizer");

@@ -101,6 +101,68 @@ TEST(WhisperTest, TakesWeightsInOtherDtypes) {
   }
 }
 
+TEST(WhisperTest, HearsNearlyTheSameInHalfThePrecision) {
+  const WhisperFixture on;
+  Writer writer(*on.model, on.without_batch("input_features"), on.tokens("decoder_input_ids"));
+  const Tensor heard = on.model->encoder().encode(on.without_batch("input_features"));
+  for (const auto& [dtype, tolerance] : {std::pair(DType::kF16, 5e-4), std::pair(DType::kBF16, 5e-3)}) {
+    Writer half = writer;
+    half.state = on.model->decoder().state_for(heard, dtype);
+    EXPECT_LE(relative_error(half.run(on, half.left()), on.without_batch("logits")), tolerance);
+  }
+}
+
+// A text looks somewhere with all its weight, and what follows does not change where.
+TEST(WhisperTest, LooksAtWhatIsHeard) {
+  const WhisperFixture on;
+  const WhisperDecoder& decoder = on.model->decoder();
+  const RecurrentState heard = decoder.state_for(on.model->encoder().encode(on.without_batch("input_features")));
+  const std::vector<WhisperDecoder::Head> heads = {{0, 2}, {1, 0}, {1, 3}};
+  const std::vector<int32_t> text = some_tokens(19, 6);
+  const Tensor looks = decoder.look_at_heard(text, heard, heads, 71);
+  ASSERT_EQ(looks.shape(), Shape({3, 19, 71}));
+  for (int64_t row = 0; row < 3 * 19; ++row) {
+    double sum = 0;
+    for (int64_t p = 0; p < 71; ++p) sum += looks.data<float>()[row * 71 + p];
+    EXPECT_NEAR(sum, 1, 1e-5);
+  }
+  const Tensor shorter = decoder.look_at_heard(std::span(text).first(8), heard, heads, 71);
+  expect_identical(narrow(looks, 1, 0, 8).contiguous(), shorter, "eight tokens");
+  // Keys that are all the same are looked at alike.
+  RecurrentState same = heard.clone();
+  same.tensors[2] = zeros(same.tensors[2].shape());
+  const Tensor alike = decoder.look_at_heard(text, same, heads, 71);
+  for (int64_t i = 0; i < 19 * 71; ++i) ASSERT_NEAR(alike.data<float>()[19 * 71 + i], 1.0 / 71, 1e-6);
+  expect_identical(narrow(alike, 0, 0, 1).contiguous(), narrow(looks, 0, 0, 1).contiguous(), "the layer below");
+  EXPECT_ERROR(decoder.look_at_heard(text, heard, std::vector<WhisperDecoder::Head>{{2, 0}}, 71), kInvalidArgument,
+               "there is no head 0 of layer 2");
+  EXPECT_ERROR(decoder.look_at_heard(text, heard, heads, 101), kInvalidArgument, "19 tokens look at 101 positions");
+  EXPECT_ERROR(decoder.look_at_heard(std::vector<int32_t>{200}, heard, heads, 5), kInvalidArgument, "no token 200");
+}
+
+// Several texts about one recording look at it together.
+TEST(WhisperTest, TextsMayShareWhatIsHeard) {
+  const WhisperFixture on;
+  const Tensor mel = on.without_batch("input_features");
+  RecurrentState shared = on.model->decoder().state_for(on.model->encoder().encode(mel), DType::kF16);
+  std::vector<Writer> writers;
+  std::vector<Tensor> alone;
+  for (int i = 0; i < 5; ++i) {
+    writers.emplace_back(*on.model, mel, some_tokens(static_cast<size_t>(3 + 2 * i), static_cast<uint32_t>(i)), 4 * i);
+    writers.back().state = shared;
+    alone.push_back(Writer(writers.back()).run(on, writers.back().left()));
+  }
+  ForwardBatch batch;
+  for (Writer& writer : writers) writer.add_to(batch, writer.left());
+  for (SequenceRows& rows : batch.sequences) rows.state = &shared;
+  const Tensor together = on.model->decoder().forward(batch, on.cache);
+  int64_t row = 0;
+  for (size_t i = 0; i < writers.size(); ++i) {
+    expect_identical(narrow(together, 0, row, alone[i].dim(0)).contiguous(), alone[i], cat("text ", i));
+    row += alone[i].dim(0);
+  }
+}
+
 TEST(WhisperTest, TextsMayBeCutAnywhereAndBatched) {
   const WhisperFixture on;
   const WhisperConfig& config = on.model->config();
@@ -162,9 +224,11 @@ TEST(WhisperTest, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(Writer(writer).run(on, 65), kInvalidArgument, "reaches position 65, the model's context is 64");
   writer.state.tensors.pop_back();
   EXPECT_ERROR(Writer(writer).run(on, 3), kInvalidArgument, "the state of sequence 0 has 3 tensors, expected 4");
-  writer.state.tensors.push_back(zeros({1, 4, 99, 16}));
+  writer.state.tensors.push_back(zeros({7, 4, 16, 15}));
   EXPECT_ERROR(Writer(writer).run(on, 3), kInvalidArgument,
-               "the state of sequence 0 is f32 [1, 4, 99, 16], expected f32 [1, 4, 100, 16]");
+               "the state of sequence 0 is f32 [7, 4, 16, 15], expected f32 [7, 4, 16, 16]");
+  EXPECT_ERROR(on.model->decoder().state_for(zeros({100, 64}), DType::kI8), kInvalidArgument,
+               "a state in i8 is asked for, expected f32, f16 or bf16");
   writer.state = {};
   EXPECT_ERROR(Writer(writer).run(on, 3), kInvalidArgument, "sequence 0 has no state");
 }

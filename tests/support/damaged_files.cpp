@@ -23,6 +23,18 @@ GgufBytes nested_array(int depth) {
   return file.add(uint32_t{0}).add(uint64_t{1}).add(uint8_t{7});
 }
 
+constexpr GgmlBytes::Settings kGgmlSettings = {9, 4, 32, 2, 1, 8, 32, 2, 1, 1, 2008};
+
+GgmlBytes ggml_with(int setting, int32_t value) {
+  GgmlBytes::Settings settings = kGgmlSettings;
+  settings[static_cast<size_t>(setting)] = value;
+  return GgmlBytes(settings);
+}
+
+GgmlBytes ggml_tensor(std::string_view name, const std::vector<int32_t>& sizes, uint32_t type) {
+  return GgmlBytes(kGgmlSettings).vocabulary({"a"}).tensor(name, sizes, type);
+}
+
 }  // namespace
 
 std::string good_safetensors() {
@@ -55,6 +67,14 @@ std::string good_gguf() {
   file.array("nested", 9, 2).add(uint32_t{4}).add(uint64_t{1}).add(uint32_t{9}).add(uint32_t{7}).add(uint64_t{0});
   file.tensor("weight", {256, 2}, kQ4K, 0).tensor("bias", {3}, kF32, 288).tensor("ids", {2}, 25, 320);
   return file.pad().data(288).data(12).pad().data(4).bytes();
+}
+
+std::string good_ggml() {
+  GgmlBytes file(kGgmlSettings);
+  file.vocabulary({"a", "", "\xFF"});
+  file.tensor("decoder.blocks.0.attn.query.weight", {32, 2}, 8).data(std::string(2 * 34, '\x01'));
+  file.tensor("encoder.conv1.bias", {1, 3}, kF32).data(std::string(12, '\x01'));
+  return file.tensor("odd", {3}, 1).data("123456").bytes();
 }
 
 std::string good_index() {
@@ -210,6 +230,47 @@ std::vector<DamagedFile> damaged_gguf() {
        "tensor 'a' takes 32 bytes from byte 0 of the data, which has 31"},
       {"overlap", GgufBytes(2, 0).tensor("a", {16}, kF32, 0).tensor("b", {8}, kF32, 32).pad().data(64).bytes(),
        "tensor 'b' begins at byte 32 of the data, inside 'a', which ends at 64"},
+  };
+}
+
+std::vector<DamagedFile> damaged_ggml() {
+  const std::string header(44, '\0');
+  return {
+      {"magic only", "lmgg", "the header needs 44 bytes at byte 4 but the file has 4"},
+      {"another model", cat("lmgg", header, std::string(64, '\x02')),
+       "is a ggml file from before GGUF and not one of Whisper; convert the model again"},
+      {"other frequencies", GgmlBytes(kGgmlSettings, 200).bytes(),
+       "is a ggml file from before GGUF and not one of Whisper; convert the model again"},
+      {"no vocabulary", ggml_with(0, 0).bytes(), "the header has 0 as setting 1, expected 1 to 16777216"},
+      {"negative layers", ggml_with(4, -1).bytes(), "the header has -1 as setting 5, expected 1 to 16777216"},
+      {"many heads", ggml_with(7, INT32_MAX).bytes(), "the header has 2147483647 as setting 8, expected 1 to 16777216"},
+      {"two widths", ggml_with(6, 64).bytes(), "the header has an encoder of width 32 and a decoder of 64"},
+      {"old blocks", ggml_with(10, 1002).bytes(),
+       "the header has blocks of version 1, Wick reads version 2; quantise the model again"},
+      {"filters cut", GgmlBytes(kGgmlSettings).bytes().substr(0, 100),
+       "the header needs 804 bytes at byte 56 but the file has 100"},
+      {"more tokens than bytes", GgmlBytes(kGgmlSettings).add(int32_t{9}).add(int32_t{1}).bytes(),
+       "the vocabulary claims 9 tokens, the model has 9 and the file 4 bytes left"},
+      {"more tokens than settings", GgmlBytes(kGgmlSettings).add(int32_t{10}).data(std::string(99, '\0')).bytes(),
+       "the vocabulary claims 10 tokens, the model has 9 and the file 99 bytes left"},
+      {"long token", GgmlBytes(kGgmlSettings).add(int32_t{1}).add(UINT32_MAX).bytes(),
+       "token 0 needs 4294967295 bytes at byte 868 but the file has 868"},
+      {"rank", ggml_tensor("a", {1, 1, 1, 1, 1, 1, 1, 1, 1}, kF32).bytes(),
+       "tensor 0 has 9 dimensions, expected 1 to 8"},
+      {"no rank", ggml_tensor("a", {}, kF32).bytes(), "tensor 0 has 0 dimensions, expected 1 to 8"},
+      {"negative size", ggml_tensor("a", {-2}, kF32).bytes(), "tensor 0 has a dimension of -2 elements"},
+      {"product overflow", ggml_tensor("a", {INT32_MAX, INT32_MAX, INT32_MAX}, kF32).bytes(),
+       "tensor 0 has a bad shape: [2147483647, 2147483647, 2147483647] has more elements than 63 bits can count"},
+      {"byte overflow", ggml_tensor("a", {INT32_MAX, INT32_MAX, 2}, kF32).bytes(),
+       "tensor 'a' of F32 [2, 2147483647, 2147483647] has more bytes than 63 bits can count"},
+      {"no name", ggml_tensor("", {1}, kF32).bytes(), "tensor 0 has a name of 0 bytes"},
+      {"invalid UTF-8 name", ggml_tensor("\xFF", {1}, kF32).bytes(), "tensor 0 has a name that is not valid UTF-8"},
+      {"unknown type", ggml_tensor("a", {1}, 99).bytes(), "tensor 'a' has the unknown type 99"},
+      {"part of a block", ggml_tensor("a", {33}, 8).bytes(),
+       "tensor 'a' has rows of 33 elements, which do not divide into the Q8_0 blocks of 32"},
+      {"data cut", ggml_tensor("a", {2}, kF32).data("1234567").bytes(),
+       "tensor 'a' needs 8 bytes at byte 886 but the file has 893"},
+      {"name twice", ggml_tensor("a", {0}, kF32).tensor("a", {0}, kF32).bytes(), "tensor 'model.a' is listed twice"},
   };
 }
 

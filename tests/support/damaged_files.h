@@ -14,11 +14,13 @@ struct DamagedFile {
 
 std::vector<DamagedFile> damaged_safetensors();
 std::vector<DamagedFile> damaged_gguf();
+std::vector<DamagedFile> damaged_ggml();
 std::vector<DamagedFile> damaged_indexes();
 
 // Small files that are right and use every part of the format.
 std::string good_safetensors();
 std::string good_gguf();
+std::string good_ggml();
 std::string good_index();
 
 }  // namespace wick

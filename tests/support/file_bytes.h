@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -50,6 +52,45 @@ class GgufBytes {
   }
   GgufBytes& data(size_t count) {
     bytes_.append(count, '\x01');
+    return *this;
+  }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+// A ggml file of Whisper put together by hand, in the same way.
+class GgmlBytes {
+ public:
+  // vocabulary, audio positions, width, heads, layers, text positions, width, heads, layers, mel bins, type
+  using Settings = std::array<int32_t, 11>;
+  explicit GgmlBytes(const Settings& settings, int32_t frequencies = 201) {
+    bytes_ = "lmgg";
+    for (const int32_t setting : settings) add(setting);
+    add(settings[9]).add(frequencies);
+    bytes_.append(sizeof(float) * static_cast<size_t>(std::max(settings[9], 0)) * 201, '\0');
+  }
+
+  template <typename T>
+  GgmlBytes& add(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    return *this;
+  }
+  GgmlBytes& vocabulary(const std::vector<std::string>& tokens) {
+    add(static_cast<int32_t>(tokens.size()));
+    for (const std::string& token : tokens) add(static_cast<uint32_t>(token.size())).data(token);
+    return *this;
+  }
+  // Sizes are innermost first, as in the file; the data follows.
+  GgmlBytes& tensor(std::string_view name, const std::vector<int32_t>& sizes, uint32_t type) {
+    add(static_cast<int32_t>(sizes.size())).add(static_cast<int32_t>(name.size())).add(type);
+    for (const int32_t size : sizes) add(size);
+    return data(name);
+  }
+  GgmlBytes& data(std::string_view bytes) {
+    bytes_ += bytes;
     return *this;
   }
 

@@ -14,7 +14,11 @@ enum class SpeechTask : uint8_t {
 };
 
 // How finely times are told. A model that cannot tell them so finely says so.
-enum class TimeDetail : uint8_t { kSegments, kWords };
+enum class TimeDetail : uint8_t {
+  kNone,  // of the whole, as far as a model that writes times among its text can go on without them
+  kSegments,
+  kWords,
+};
 
 struct RecognizeOptions {
   std::string language;  // "en" or "English"; empty: the model finds out

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "engine/speech/ctc_recognizer.h"
 #include "engine/speech/qwen3_asr_recognizer.h"
+#include "engine/speech/whisper_recognizer.h"
 #include "formats/checkpoint.h"
 
 namespace wick {
@@ -59,11 +60,12 @@ std::shared_ptr<const SpeechRecognizer> load_recognizer(const std::filesystem::p
   const Checkpoint checkpoint = Checkpoint::open(path);
   const Json& config = checkpoint.config();
   if (is_qwen3_asr(config)) return std::make_shared<Qwen3AsrRecognizer>(path, options);
+  if (is_whisper(config)) return WhisperRecognizer::load(path, options);
   if (is_wav2vec2(config)) return CtcRecognizer::load(path, options);
   const Json* type = config.is_object() ? config.find("model_type") : nullptr;
   throw Error(ErrorCode::kUnsupported,
               cat(path, ": ", type && type->is_text() ? cat("a model of the type ", type->as_text()) : "a file",
-                  " that does not write down speech; Qwen3-ASR and wav2vec2 models do"));
+                  " that does not write down speech; Qwen3-ASR, Whisper and wav2vec2 models do"));
 }
 
 }  // namespace wick

@@ -1,0 +1,149 @@
+#include "engine/speech/whisper_run.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "media/energy_scorer.h"
+#include "media/log_mel.h"
+#include "media/voice_activity.h"
+
+namespace wick {
+namespace {
+
+constexpr int64_t kSamplesPerSecond = kMelSampleRate;
+constexpr int64_t kKeptOfSilence = kSamplesPerSecond / 2;  // somebody may have begun to speak
+constexpr int64_t kMostBeams = 16;
+constexpr int64_t kDraws = 5;
+constexpr float kHighestTemperature = 2;
+
+}  // namespace
+
+WhisperRecognizer::Run::Run(const WhisperRecognizer& on, AudioReader& sound, const RecognizeOptions& options,
+                            RecognizeCallback callback)
+    : on_(on),
+      tokens_(on.rules_.tokens()),
+      sound_(sound),
+      options_(options),
+      callback_(callback),
+      language_(checked_language()),
+      window_samples_(on.model_->config().frames() * kMelHop),
+      search_(*on.model_, on.rules_, std::max(options.beams, kDraws)) {
+  const std::string_view context = without_blanks(options.context);
+  if (context.empty()) return;
+  EncodeOptions plain;
+  plain.add_special = false;
+  plain.special = SpecialTokens::kAsText;
+  const std::vector<int> ids = on.tokenizer_.encode(cat(" ", context), plain);
+  said_.assign(ids.begin(), ids.end());
+}
+
+Recognition WhisperRecognizer::Run::run() {
+  while (wanted_ && fill()) hear_window();
+  result_.seconds = static_cast<double>(begin_) / kSamplesPerSecond;
+  if (language_ && (!result_.text.empty() || !options_.language.empty())) result_.language = language_->code;
+  return std::move(result_);
+}
+
+const WhisperLanguage* WhisperRecognizer::Run::checked_language() const {
+  const auto bad = [](const std::string& what) { return Error(ErrorCode::kInvalidArgument, what); };
+  if (options_.beams < 1 || options_.beams > kMostBeams) {
+    throw bad(cat("beams = ", options_.beams, ", expected 1 to ", kMostBeams));
+  }
+  if (!(options_.temperature >= 0 && options_.temperature <= kHighestTemperature)) {
+    throw bad(cat("temperature = ", options_.temperature, ", expected 0 to ", kHighestTemperature));
+  }
+  if (tokens_.english_only && options_.task == SpeechTask::kTranslate) {
+    throw bad("this whisper was made for English alone and does not translate");
+  }
+  const WhisperLanguage* english = find_whisper_language("en");
+  if (options_.language.empty()) return tokens_.english_only ? english : nullptr;
+  const WhisperLanguage* language = find_whisper_language(options_.language);
+  const bool known =
+      language && (tokens_.english_only ? language == english : tokens_.token_of(language->code).has_value());
+  if (known) return language;
+  std::string codes;
+  for (const std::string& code : on_.facts_.languages) codes += cat(codes.empty() ? "" : ", ", code);
+  throw bad(cat("the language '", options_.language, "' is not one of those this whisper knows: ", codes));
+}
+
+bool WhisperRecognizer::Run::fill() {
+  const size_t there = window_.size(), wanted = static_cast<size_t>(window_samples_);
+  if (!over_ && there < wanted) {
+    window_.resize(wanted);
+    const int64_t got = sound_.read(std::span(window_).subspan(there));
+    window_.resize(there + static_cast<size_t>(got));
+    over_ = window_.size() < wanted;
+  }
+  return !window_.empty();
+}
+
+void WhisperRecognizer::Run::advance(int64_t samples) {
+  samples = std::clamp<int64_t>(samples, 1, static_cast<int64_t>(window_.size()));
+  window_.erase(window_.begin(), window_.begin() + samples);
+  begin_ += samples;
+}
+
+bool WhisperRecognizer::Run::somebody_speaks() const {
+  return !find_speech(window_, std::make_unique<EnergyScorer>(), SegmentOptions::for_energy()).empty();
+}
+
+void WhisperRecognizer::Run::pass_over_silence() {
+  const auto all = static_cast<int64_t>(window_.size());
+  advance(over_ ? all : all - std::min(kKeptOfSilence, all / 4));
+  wanted_ = callback_({.done = static_cast<double>(begin_) / kSamplesPerSecond});
+}
+
+void WhisperRecognizer::Run::hear_window() {
+  if (options_.skips_silence && !somebody_speaks()) return pass_over_silence();
+  if (windows_ > 0) on_.use_large_pages();
+  listen();
+  size_t start = 0;
+  const std::vector<int32_t> prompt = make_prompt(start);
+  const float no_speech = timed(result_.took.prompt, [&] { return search_.read_prompt(prompt, start); });
+  WhisperSearchOptions how;
+  how.temperature = options_.temperature;
+  how.beams = options_.beams;
+  how.draws = kDraws;
+  how.seed = options_.seed;
+  how.stream = windows_++;
+  const WhisperDecision made =
+      timed(result_.took.decoder, [&] { return write_window(search_, on_.tokenizer_, tokens_, no_speech, how); });
+  if (made.is_silence) return pass_over_silence();
+  take_text(made);
+}
+
+void WhisperRecognizer::Run::listen() {
+  const Whisper& model = *on_.model_;
+  const LogMelOptions features{static_cast<int>(model.config().bins), window_samples_};
+  const Tensor mel = timed(result_.took.mel, [&] { return log_mel(window_, features); });
+  const Tensor heard = timed(result_.took.encoder, [&] { return model.encoder().encode(mel); });
+  search_.hear(timed(result_.took.prompt, [&] { return model.decoder().state_for(heard, DType::kF16); }));
+  if (!language_) language_ = tokens_.languages[search_.detect_language()].language;
+}
+
+size_t WhisperRecognizer::Run::most_told() const {
+  return static_cast<size_t>(on_.model_->decoder().facts().max_context / 2 - 1);
+}
+
+std::vector<int32_t> WhisperRecognizer::Run::start_tokens() const {
+  if (tokens_.english_only) return {tokens_.start};
+  return {tokens_.start, *tokens_.token_of(language_->code),
+          options_.task == SpeechTask::kTranslate ? tokens_.translate : tokens_.transcribe};
+}
+
+std::vector<int32_t> WhisperRecognizer::Run::make_prompt(size_t& start) const {
+  std::vector<int32_t> prompt;
+  if (const size_t count = std::min(said_.size(), most_told()); count > 0) {
+    prompt.push_back(tokens_.previous);
+    prompt.insert(prompt.end(), said_.end() - static_cast<ptrdiff_t>(count), said_.end());
+  }
+  start = prompt.size();
+  const std::vector<int32_t> begin = start_tokens();
+  prompt.insert(prompt.end(), begin.begin(), begin.end());
+  const bool fits = begin_ == 0 && over_;  // longer sound needs times to go from window to window
+  if (options_.times == TimeDetail::kNone && fits) prompt.push_back(tokens_.no_times);
+  return prompt;
+}
+
+}  // namespace wick

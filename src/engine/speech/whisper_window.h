@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include "engine/speech/whisper_search.h"
+
+namespace wick {
+
+// The limits of the original: a text beyond them is written again at the next temperature.
+struct WhisperLimits {
+  static constexpr double kCompression = 2.4;  // more is repetition
+  static constexpr float kMeanLogprob = -1;    // less is guessing
+  static constexpr float kNoSpeech = 0.6f;     // more is silence, if the text is a guess
+  static constexpr float kTemperatureStep = 0.2f, kHighestTemperature = 1;
+  static constexpr float kForgetsAbove = 0.5f;  // a text of a higher temperature is not told to the next window
+};
+
+// What was made of one window.
+struct WhisperDecision {
+  WhisperText text;
+  float temperature = 0, no_speech = 0;
+  double compression = 0;
+  bool is_silence = false;
+};
+
+// Looks for the text of the prompt that `search` has read, at one temperature after the other until it is good enough.
+WhisperDecision write_window(WhisperSearch& search, const Tokenizer& tokenizer, const WhisperTokens& tokens,
+                             float no_speech, WhisperSearchOptions options);
+
+// What the text tokens among these say.
+std::string text_of(std::span<const int32_t> written, const Tokenizer& tokenizer, const WhisperTokens& tokens);
+
+}  // namespace wick

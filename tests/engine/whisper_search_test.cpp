@@ -1,0 +1,189 @@
+// Greedy, drawn and beam search against plain ones that compute everything anew at each step.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "engine/speech/whisper_search.h"
+#include "ops/log_softmax.h"
+#include "support/tiny_whisper.h"
+#include "tensor/create.h"
+
+namespace wick {
+namespace {
+
+class SearchTest : public testing::Test {
+ protected:
+  static constexpr int32_t kPrompt[] = {96, 40, 41, 42, kTinyStart, 90, 94};
+  static constexpr size_t kStart = 4;
+
+  void SetUp() override {
+    const Tensor mel = randn({model_->config().bins, model_->config().frames()}, 9);
+    heard_ = model_->decoder().state_for(model_->encoder().encode(mel));
+  }
+
+  std::vector<float> logits(std::span<const int32_t> written, size_t row) {
+    ForwardBatch batch;
+    batch.tokens.assign(std::begin(kPrompt), std::end(kPrompt));
+    batch.tokens.insert(batch.tokens.end(), written.begin(), written.end());
+    const std::vector<int32_t> blocks = {0, 1, 2, 3};
+    batch.sequences.push_back({static_cast<int64_t>(batch.tokens.size()), 0, blocks, &heard_});
+    batch.logit_rows = {static_cast<int64_t>(row)};
+    return model_->decoder().forward(batch, cache_).to_vector<float>();
+  }
+  std::vector<float> logprobs(std::span<const int32_t> written) {
+    std::vector<float> row = logits(written, std::size(kPrompt) + written.size() - 1);
+    rules_.apply(row, written, true);
+    row = log_softmax(from_vector(row, {1, 200}), -1).to_vector<float>();
+    rules_.prefer_times(row);
+    return row;
+  }
+
+  // The original's search, with texts as keys.
+  std::vector<int32_t> plain_beams(size_t count, size_t most, float* sum) {
+    std::map<std::vector<int32_t>, float> beams = {{{}, 0.0f}};
+    std::vector<std::pair<std::vector<int32_t>, float>> done;
+    for (size_t step = 0; step < most && done.size() < count; ++step) {
+      std::vector<std::pair<std::vector<int32_t>, float>> next;
+      for (const auto& [text, score] : beams) {
+        const std::vector<float> row = logprobs(text);
+        for (int32_t token = 0; token < 200; ++token) {
+          std::vector<int32_t> longer = text;
+          longer.push_back(token);
+          next.emplace_back(longer, score + row[static_cast<size_t>(token)]);
+        }
+      }
+      std::stable_sort(next.begin(), next.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+      beams.clear();
+      for (const auto& [text, score] : next) {
+        if (beams.size() == count || std::isinf(score)) break;
+        if (text.back() != kTinyEnd) {
+          beams[text] = score;
+        } else if (done.size() < count) {
+          done.emplace_back(text, score);
+        }
+      }
+    }
+    std::vector<std::pair<std::vector<int32_t>, float>> rest(beams.begin(), beams.end());
+    std::stable_sort(rest.begin(), rest.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    for (size_t i = 0; i < rest.size() && done.size() < count; ++i) done.push_back(rest[i]);
+    const auto per_token = [](const auto& text) {
+      const auto length = text.first.size() - (text.first.back() == kTinyEnd ? 1 : 0);
+      return text.second / static_cast<float>(std::max<size_t>(length, 1));
+    };
+    auto best = *std::max_element(done.begin(), done.end(),
+                                  [&](const auto& a, const auto& b) { return per_token(a) < per_token(b); });
+    if (best.first.back() == kTinyEnd) best.first.pop_back();
+    *sum = best.second;
+    return best.first;
+  }
+
+  WhisperText write(const WhisperSearchOptions& options) {
+    WhisperSearch search(*model_, rules_, 5);
+    search.hear(heard_);
+    search.read_prompt(kPrompt, kStart);
+    return search.write(options);
+  }
+
+  std::unique_ptr<Whisper> model_ = Whisper::load(family_folder("whisper"));
+  WhisperRules rules_{tiny_whisper_tokens(), tiny_whisper_tokenizer(), 200, Json()};
+  KvCache cache_{model_->decoder().facts().kv_layers, 4, DType::kF16, Device::cpu()};
+  RecurrentState heard_;
+};
+
+constexpr size_t kMostWritten = 32;  // half of what the fixture can write
+
+TEST_F(SearchTest, TheLikeliestTokenEachTime) {
+  const WhisperText made = write({});
+  std::vector<int32_t> expected;
+  float sum = 0;
+  while (expected.size() < kMostWritten) {
+    const std::vector<float> row = logprobs(expected);
+    const auto token = static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
+    sum += row[static_cast<size_t>(token)];
+    if (token == kTinyEnd) break;
+    EXPECT_EQ(made.logprobs.at(expected.size()), row[static_cast<size_t>(token)]);
+    expected.push_back(token);
+  }
+  EXPECT_EQ(made.tokens, expected);
+  EXPECT_NEAR(made.sum_logprob, sum, 1e-3);
+}
+
+TEST_F(SearchTest, FollowsBeams) {
+  for (const int64_t count : {2, 3, 5}) {
+    SCOPED_TRACE(count);
+    WhisperSearchOptions options;
+    options.beams = count;
+    float sum = 0;
+    const std::vector<int32_t> expected = plain_beams(static_cast<size_t>(count), kMostWritten, &sum);
+    const WhisperText made = write(options);
+    EXPECT_EQ(made.tokens, expected);
+    EXPECT_NEAR(made.sum_logprob, sum, 1e-3);
+  }
+}
+
+TEST_F(SearchTest, DrawsTheSameAgain) {
+  WhisperSearchOptions options;
+  options.temperature = 0.8f;
+  options.seed = 3;
+  const WhisperText made = write(options);
+  EXPECT_EQ(write(options).tokens, made.tokens);
+  const ThreadCount one(1);
+  EXPECT_EQ(write(options).tokens, made.tokens);
+  options.seed = 4;
+  EXPECT_NE(write(options).tokens, made.tokens);
+  options.seed = 3;
+  options.stream = 1;
+  EXPECT_NE(write(options).tokens, made.tokens);
+}
+
+// Each of them by itself, then together: the best one is chosen.
+TEST_F(SearchTest, TakesTheBestOfTheTextsDrawn) {
+  WhisperSearchOptions options;
+  options.temperature = 1;
+  options.draws = 5;
+  const WhisperText best = write(options);
+  const auto score = [](const WhisperText& text) {
+    return text.sum_logprob / static_cast<float>(std::max<size_t>(text.tokens.size(), 1));
+  };
+  options.draws = 1;
+  float expected = -INFINITY;
+  for (uint64_t stream = 0; stream < 5; ++stream) {
+    options.stream = stream;
+    expected = std::max(expected, score(write(options)));
+  }
+  EXPECT_EQ(score(best), expected);
+}
+
+TEST_F(SearchTest, OneWindowAfterTheOther) {
+  WhisperSearch search(*model_, rules_, 5);
+  WhisperSearchOptions beams;
+  beams.beams = 4;
+  const WhisperText first = write({}), second = write(beams);
+  for (int round = 0; round < 20; ++round) {  // blocks are given back
+    search.hear(heard_);
+    search.detect_language();
+    const float no_speech = search.read_prompt(kPrompt, kStart);
+    const std::vector<float> row = logits({}, kStart);
+    const std::vector<float> expected = log_softmax(from_vector(row, {1, 200}), -1).to_vector<float>();
+    EXPECT_FLOAT_EQ(no_speech, std::exp(expected[97]));
+    EXPECT_EQ(search.write({}).tokens, first.tokens);
+    EXPECT_EQ(search.write(beams).tokens, second.tokens);
+  }
+}
+
+TEST_F(SearchTest, TheLikeliestLanguage) {
+  WhisperSearch search(*model_, rules_, 1);
+  search.hear(heard_);
+  ForwardBatch batch;
+  batch.tokens = {kTinyStart};
+  const std::vector<int32_t> blocks = {0};
+  batch.sequences.push_back({1, 0, blocks, &heard_});
+  batch.logit_rows = {0};
+  const std::vector<float> row = model_->decoder().forward(batch, cache_).to_vector<float>();
+  EXPECT_EQ(static_cast<long>(search.detect_language()), std::max_element(&row[90], &row[93]) - &row[90]);
+}
+
+}  // namespace
+}  // namespace wick
