@@ -33,6 +33,10 @@ void find(void* library, const char* name, Function& function) {
   if (!function) throw Error(ErrorCode::kUnsupported, cat("libasound has no ", name));
 }
 
+// The library would print; its errors are told once, by check().
+void say_nothing(const char* /*file*/, int /*line*/, const char* /*function*/, int /*error*/, const char* /*format*/,
+                 ...) {}
+
 const AlsaLibrary& alsa() {
   static const AlsaLibrary library = [] {
     void* handle = dlopen("libasound.so.2", RTLD_NOW | RTLD_LOCAL);
@@ -48,7 +52,7 @@ const AlsaLibrary& alsa() {
     find(handle, "snd_pcm_close", functions.close);
     find(handle, "snd_strerror", functions.strerror);
     find(handle, "snd_lib_error_set_handler", functions.set_complain);
-    functions.set_complain([](const char*, int, const char*, int, const char*, ...) {});  // errors are told once, here
+    functions.set_complain(say_nothing);
     return functions;
   }();
   return library;
