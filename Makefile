@@ -24,7 +24,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 run:  ## install what is missing, build, check the machine (wick doctor) and talk with Ember (wick chat)
-	$(install_deps) core test
+	$(install_deps) core hub test
 	$(call configure,release)
 	$(call build,release,--target wick)
 	@build/release/bin/wick doctor
@@ -32,45 +32,45 @@ run:  ## install what is missing, build, check the machine (wick doctor) and tal
 	else echo; build/release/bin/wick run -p "Who are you?"; fi
 
 test:  ## install what is missing, build, run every test in random order
-	$(install_deps) core test
+	$(install_deps) core hub test
 	$(call configure,release)
 	$(call build,release)
 	$(call ctest,release)
 
 test-web:  ## test the web page in headless Chromium; pictures go to build/web-screenshots
-	$(install_deps) core test browser
+	$(install_deps) core hub test browser
 	$(call configure,release)
 	$(call build,release,--target wick)
 	@ctest --test-dir build/release -L browser --output-on-failure --no-tests=error
 
 test-real:  ## fetch public models (600 MB, kept in ~/.cache/wick) and run the tests that use them
-	$(install_deps) core test $(if $(shell command -v npm),,models)
+	$(install_deps) core hub test $(if $(shell command -v npm),,models)
 	@tools/get-test-models
 	$(call configure,release)
 	$(call build,release,--target wick test_real)
 	$(call ctest,real)
 
 test-client:  ## fetch OpenAI's client for Node.js and run it against wick serve
-	$(install_deps) core test $(if $(shell command -v npm),,client)
+	$(install_deps) core hub test $(if $(shell command -v npm),,client)
 	@tools/get-openai-client
 	$(call configure,release)
 	$(call build,release,--target wick)
 	@ctest --test-dir build/release -L client --output-on-failure --no-tests=error
 
 dev:  ## build with warnings as errors and assertions; run every test
-	$(install_deps) core test
+	$(install_deps) core hub test
 	$(call configure,dev)
 	$(call build,dev)
 	$(call ctest,dev)
 
 clang:  ## the same with Clang
-	$(install_deps) core test clang
+	$(install_deps) core hub test clang
 	$(call configure,clang)
 	$(call build,clang)
 	$(call ctest,clang)
 
 asan:  ## the same with AddressSanitizer and UndefinedBehaviorSanitizer
-	$(install_deps) core test
+	$(install_deps) core hub test
 	$(call configure,asan)
 	$(call build,asan)
 	$(call ctest,asan)
@@ -78,7 +78,7 @@ asan:  ## the same with AddressSanitizer and UndefinedBehaviorSanitizer
 # Each fuzzer starts from the seeds and from what earlier runs found, kept in build/fuzz/corpus.
 FUZZ_SECONDS ?= 600
 fuzz:  ## build the fuzzers of files, templates and requests with Clang and run each for ten minutes (FUZZ_SECONDS=n)
-	$(install_deps) core test clang
+	$(install_deps) core hub test clang
 	$(call configure,fuzz)
 	$(call build,fuzz,--target fuzzers)
 	@build/fuzz/bin/write_seeds build/fuzz/seeds
@@ -90,25 +90,25 @@ fuzz:  ## build the fuzzers of files, templates and requests with Clang and run 
 	done; echo "no findings"
 
 tsan:  ## the same with ThreadSanitizer
-	$(install_deps) core test
+	$(install_deps) core hub test
 	$(call configure,tsan)
 	$(call build,tsan)
 	$(call ctest,tsan)
 
 cuda:  ## build with the CUDA backend; run every test
-	$(install_deps) core test cuda
+	$(install_deps) core hub test cuda
 	$(call configure,cuda)
 	$(call build,cuda)
 	$(call ctest,cuda)
 
 wasm:  ## build the library for WebAssembly; run its tests under Node.js
-	$(install_deps) core test wasm
+	$(install_deps) core hub test wasm
 	$(call configure,wasm)
 	$(call build,wasm)
 	$(call ctest,wasm)
 
 aarch64:  ## build the library for AArch64 with a cross compiler; run its tests under QEMU
-	$(install_deps) core test aarch64
+	$(install_deps) core hub test aarch64
 	$(call configure,aarch64)
 	$(call build,aarch64)
 	$(call ctest,aarch64)
@@ -124,7 +124,7 @@ format:  ## format the code
 	@tools/lint --fix
 
 lint:  ## check format, layers and clang-tidy on changed files (FILES=all: on all files)
-	$(install_deps) core test lint
+	$(install_deps) core hub test lint
 	$(call configure,dev)
 	$(call build,dev,--target test_layers)
 	@build/dev/bin/test_layers --gtest_brief=1

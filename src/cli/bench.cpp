@@ -14,6 +14,7 @@
 #include "cli/known_name.h"
 #include "cli/model_bench.h"
 #include "formats/gguf_tokenizer.h"
+#include "hub/find_model.h"
 #include "models/load_model.h"
 #include "models/random_model.h"
 
@@ -130,7 +131,8 @@ int bench(const BenchArguments& arguments, const std::vector<SpeedCase>& cases) 
   options.context = most;
   const bool random = !arguments.random.empty();
   if (!random && !arguments.type.empty()) options.quantize = arguments.type;
-  const Checkpoint checkpoint = random ? random_checkpoint(arguments) : Checkpoint::open(arguments.model);
+  const Checkpoint checkpoint =
+      random ? random_checkpoint(arguments) : Checkpoint::open(find_model(arguments.model).path);
   const auto start = std::chrono::steady_clock::now();
   const WeightSource source(checkpoint);
   const auto model = load_model(source, options);
@@ -186,7 +188,7 @@ void add_bench(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("bench", "Measure how fast a model reads and writes");
   const auto arguments = std::make_shared<BenchArguments>();
   const auto lengths = CLI::Range(int64_t{0}, int64_t{1} << 30);
-  command->add_option("MODEL", arguments->model, "A Hugging Face folder, a .safetensors or a .gguf file");
+  command->add_option("MODEL", arguments->model, "A Hugging Face folder, a .safetensors or a .gguf file, or Org/Name");
   command->add_option("--random", arguments->random, "A model of this shape with random weights instead of MODEL")
       ->check(known_name(model_shape, "SHAPE"));
   command

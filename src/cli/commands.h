@@ -10,7 +10,9 @@ using Action = std::function<int()>;
 
 void add_run(CLI::App& app, Action& action);
 void add_chat(CLI::App& app, Action& action);
+void add_transcribe(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
+void add_pull(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);

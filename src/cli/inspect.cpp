@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/inspect_report.h"
+#include "hub/find_model.h"
 
 namespace wick {
 namespace {
@@ -17,7 +18,7 @@ struct InspectArguments {
 int inspect(const InspectArguments& arguments) {
   InspectOptions options = arguments.options;
   if (arguments.context > 0) options.context = arguments.context;
-  const InspectReport report = make_inspect_report(arguments.path, options);
+  const InspectReport report = make_inspect_report(find_model(arguments.path).path, options);
   if (arguments.json) {
     std::cout << to_json(report, options).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
@@ -31,7 +32,7 @@ int inspect(const InspectArguments& arguments) {
 void add_inspect(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("inspect", "Show what a model file or folder holds");
   const auto arguments = std::make_shared<InspectArguments>();
-  command->add_option("PATH", arguments->path, "A model folder, or a .safetensors, .gguf or index.json file")
+  command->add_option("PATH", arguments->path, "A model folder, a .safetensors, .gguf or index.json file, or Org/Name")
       ->required();
   command->add_flag("--tensors", arguments->options.tensors, "List every tensor: name, type, shape, bytes");
   command->add_flag("--metadata", arguments->options.metadata, "List every key of the metadata: key, type, value");

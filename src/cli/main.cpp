@@ -37,7 +37,9 @@ int run(int argc, char** argv) {
   wick::Action action;
   wick::add_run(app, action);
   wick::add_chat(app, action);
+  wick::add_transcribe(app, action);
   wick::add_serve(app, action);
+  wick::add_pull(app, action);
   wick::add_doctor(app, action);
   wick::add_inspect(app, action);
   wick::add_quantize(app, action);

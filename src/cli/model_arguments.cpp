@@ -11,6 +11,7 @@
 #include "base/thread_pool.h"
 #include "base/utf8.h"
 #include "cli/shared_options.h"
+#include "hub/find_model.h"
 
 namespace wick {
 namespace fs = std::filesystem;
@@ -31,19 +32,16 @@ std::string read_text(const std::string& path) {
 std::shared_ptr<const TextModel> load_named_model(const std::string& name, const LoadOptions& options) {
   std::error_code ignored;
   if (name.empty() || (name == "ember" && !fs::exists(name, ignored))) return TextModel::ember(options);
-  if (!fs::exists(name, ignored)) {
-    const bool is_sentence = name.find(' ') != std::string::npos;
-    throw Error(ErrorCode::kIo, cat(in_quotes(name),
-                                    ": there is no such file or folder. MODEL is a Hugging Face folder, a .gguf or a "
-                                    ".safetensors file",
-                                    is_sentence ? "; a prompt is given with -p" : "; without MODEL, Ember answers"));
-  }
-  return TextModel::load(name, options);
+  const bool is_sentence = name.find(' ') != std::string::npos;
+  const std::string hint = cat(". MODEL is a Hugging Face folder, a .gguf or a .safetensors file, or Org/Name",
+                               is_sentence ? "; a prompt is given with -p" : "; without MODEL, Ember answers");
+  return TextModel::load(find_model(name, hint).path, options);
 }
 
 void ModelArguments::add_options(CLI::App& command) {
-  command.add_option("MODEL", model,
-                     "A Hugging Face folder, a .gguf or a .safetensors file (default: Ember, built in)");
+  command.add_option(
+      "MODEL", model,
+      "A Hugging Face folder, a .gguf or a .safetensors file, or Org/Name (see wick pull; default: Ember)");
   command.add_option("-n,--max-tokens", max_tokens, "End the answer after this many tokens; -1: no limit")
       ->check(count_from(-1))
       ->type_name("COUNT");

@@ -18,6 +18,7 @@
 #include "cli/inspect_values.h"
 #include "cli/progress_bar.h"
 #include "cli/shared_options.h"
+#include "hub/find_model.h"
 
 namespace wick {
 namespace {
@@ -49,7 +50,8 @@ int perplexity(const PerplexityArguments& arguments) {
   const std::string text = read_text(arguments.file);
   LoadOptions load;
   load.quantize = arguments.quantize;
-  const auto model = arguments.model == "ember" ? TextModel::ember(load) : TextModel::load(arguments.model, load);
+  const auto model =
+      arguments.model == "ember" ? TextModel::ember(load) : TextModel::load(find_model(arguments.model).path, load);
   const std::vector<int32_t> tokens = model->tokenizer().encode(text);
   const auto count = static_cast<int64_t>(tokens.size());
   const int64_t most = model->model().facts().max_context;
@@ -115,7 +117,7 @@ void add_perplexity(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<PerplexityArguments>();
   command
       ->add_option("MODEL", arguments->model,
-                   "A Hugging Face folder, a .safetensors or a .gguf file, or 'ember' for the one built in")
+                   "A Hugging Face folder, a .safetensors or a .gguf file, Org/Name, or 'ember' for the one built in")
       ->required();
   command->add_option("FILE", arguments->file, "The text; - for standard input")->required();
   command->add_option("--context", arguments->context, "Tokens of a window (default: 512, or all of a shorter text)")

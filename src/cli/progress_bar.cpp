@@ -23,6 +23,12 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+std::string rate_of(double rate, ProgressUnit unit) {
+  if (unit == ProgressUnit::kSeconds) return fmt::format("{:.3g} times real time", rate);
+  const auto whole = static_cast<int64_t>(rate);
+  return fmt::format("{:>8}/s", unit == ProgressUnit::kBytes ? bytes_text(whole) : cat(whole, " tokens"));
+}
+
 }  // namespace
 
 std::string progress_line(int64_t done, int64_t total, double seconds, std::string_view what, int width,
@@ -32,9 +38,7 @@ std::string progress_line(int64_t done, int64_t total, double seconds, std::stri
   std::string line = fmt::format("[{:<{}}] {:3.0f} %", std::string(filled, '#'), kBarWidth, std::floor(part * 100));
   if (seconds > kTooEarly && done > 0) {
     const double rate = static_cast<double>(done) / seconds;
-    const auto whole = static_cast<int64_t>(rate);
-    line += fmt::format("  {:>8}/s  {} left", unit == ProgressUnit::kBytes ? bytes_text(whole) : cat(whole, " tokens"),
-                        clock_text(static_cast<double>(total - done) / rate));
+    line += fmt::format("  {}  {} left", rate_of(rate, unit), clock_text(static_cast<double>(total - done) / rate));
   }
   line += fmt::format("  {}", what);
   if (line.size() > static_cast<size_t>(std::max(width, 1))) line.resize(static_cast<size_t>(std::max(width, 1)));

@@ -9,7 +9,7 @@
 
 namespace wick {
 
-enum class ProgressUnit : uint8_t { kBytes, kTokens };
+enum class ProgressUnit : uint8_t { kBytes, kTokens, kSeconds };
 
 // One line that is drawn again and again on standard error. Draws nothing when that is not a terminal.
 class ProgressBar {
@@ -20,6 +20,8 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  // For work of which more turns up on the way.
+  void set_total(int64_t total) { total_ = total; }
   // `done` of the total, now at work on `what`. Draws at most ten times a second.
   void show(int64_t done, std::string_view what);
 

@@ -14,6 +14,7 @@
 #include "cli/plan_names.h"
 #include "cli/progress_bar.h"
 #include "formats/quantize_model.h"
+#include "hub/find_model.h"
 
 namespace wick {
 namespace {
@@ -58,7 +59,7 @@ int64_t source_bytes(const GgufModel::Item& item) { return bytes_of(item.tensor.
 
 int quantize(const QuantizeArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
-  const WeightSource source(Checkpoint::open(arguments.in));
+  const WeightSource source(Checkpoint::open(find_model(arguments.in).path));
   check_output(arguments, source.checkpoint());
   std::optional<Importance> importance;
   if (!arguments.imatrix.empty()) importance = Importance::load(arguments.imatrix);
@@ -95,7 +96,8 @@ int quantize(const QuantizeArguments& arguments) {
 void add_quantize(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("quantize", "Write a model as a GGUF file with smaller weights");
   const auto arguments = std::make_shared<QuantizeArguments>();
-  command->add_option("IN", arguments->in, "The model: a Hugging Face folder, a .safetensors or a .gguf file")
+  command
+      ->add_option("IN", arguments->in, "The model: a Hugging Face folder, a .safetensors or a .gguf file, or Org/Name")
       ->required();
   command->add_option("OUT", arguments->out, "The GGUF file to write")->required();
   command->add_option("--type", arguments->type, "The type of the weights, e.g. q4_k_m")

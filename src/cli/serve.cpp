@@ -16,11 +16,14 @@
 #include "cli/model_arguments.h"
 #include "cli/shared_options.h"
 #include "cli/terminal.h"
+#include "engine/ember.h"
+#include "hub/find_model.h"
 #include "server/api/api.h"
 #include "server/heap_limits.h"
 #include "server/http/http_server.h"
 #include "server/journal.h"
 #include "server/model_host.h"
+#include "server/speech_host.h"
 #include "server/web_routes.h"
 
 namespace wick {
@@ -31,8 +34,8 @@ constexpr std::chrono::seconds kGrace{30};  // for running answers when the serv
 constexpr std::chrono::milliseconds kPoll{100};
 
 struct ServeArguments {
-  std::vector<std::string> models;
-  std::string host = "127.0.0.1", api_keys, tls_certificate, tls_key, log, quantize = "auto", chat_template;
+  std::vector<std::string> models, speech_models;
+  std::string aligner, host = "127.0.0.1", api_keys, tls_certificate, tls_key, log, quantize = "auto", chat_template;
   std::vector<std::string> cors;
   int port = 8080;
   std::string kv = "f16", policy = "priority", speculate, draft, preload = "first";
@@ -45,26 +48,24 @@ struct ServeArguments {
   bool no_prefix_cache = false, log_contents = false;
 };
 
-// "name=path", "path" (named as the file or folder is), or Ember.
+// "name=path", "path" (named as the file or folder is), "Org/Name" of the hub, or Ember.
 ModelEntry entry_of(const std::string& text) {
   ModelEntry entry;
   std::error_code ignored;
   const size_t equals = text.find('=');
   const bool has_name = equals != std::string::npos && !fs::exists(text, ignored);
   const std::string path = has_name ? text.substr(equals + 1) : text;
-  if (path == "ember" && !fs::exists(path, ignored)) {
-    entry.name = has_name ? text.substr(0, equals) : "ember";
+  if ((path == "ember" || path == "ember-asr") && !fs::exists(path, ignored)) {
+    entry.name = has_name ? text.substr(0, equals) : path;
     return entry;
   }
-  if (!fs::exists(path, ignored)) {
-    throw Error(ErrorCode::kIo, cat(in_quotes(path),
-                                    ": there is no such file or folder. MODEL is a Hugging Face folder, "
-                                    "a .gguf or a .safetensors file, or NAME=PATH"));
-  }
-  entry.path = path;
+  const FoundModel found =
+      find_model(path, ". MODEL is a Hugging Face folder, a .gguf or a .safetensors file, Org/Name, or NAME=MODEL");
+  entry.path = found.path;
   fs::path plain = fs::path(path).lexically_normal();
   if (!plain.has_filename()) plain = plain.parent_path();
   entry.name = has_name                          ? text.substr(0, equals)
+               : found.name                      ? found.name->text()
                : fs::is_directory(path, ignored) ? plain.filename().string()
                                                  : plain.stem().string();
   if (entry.name.empty()) throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(text), ": the model has no name"));
@@ -102,6 +103,18 @@ std::vector<ModelEntry> entries_of(const ServeArguments& arguments) {
     entry.load.chat_template = arguments.chat_template;
     entry.engine = engine;
   }
+  return entries;
+}
+
+std::vector<SpeechEntry> speech_entries_of(const ServeArguments& arguments) {
+  std::vector<SpeechEntry> entries;
+  for (const std::string& text : arguments.speech_models) {
+    const ModelEntry entry = entry_of(text);
+    entries.push_back({entry.name, entry.path, {}});
+    entries.back().load.quantize = arguments.quantize;
+    if (!entry.path.empty()) entries.back().load.aligner = arguments.aligner;
+  }
+  if (has_ember()) entries.push_back({"ember-asr", {}, {}});
   return entries;
 }
 
@@ -172,7 +185,7 @@ int serve(const ServeArguments& arguments) {
   const auto host = std::make_shared<ModelHost>(entries, static_cast<int64_t>(arguments.memory));
   const std::shared_ptr<Journal> journal = open_journal(arguments);
   if (journal) tell_journal(*journal);
-  Api api(host, metrics, journal, warn);
+  Api api(host, metrics, journal, warn, std::make_shared<SpeechHost>(speech_entries_of(arguments)));
   Router router;
   api.add_routes(router);
   add_web_routes(router);
@@ -202,6 +215,14 @@ void add_serve(CLI::App& app, Action& action) {
   ServeArguments& a = *arguments;
   command->add_option("MODEL", a.models,
                       "Models to offer, as PATH or NAME=PATH; the first is loaded at once (default: Ember)");
+  command
+      ->add_option("--speech-model", a.speech_models,
+                   "A model for /v1/audio/transcriptions, as PATH or NAME=PATH; may be repeated (also: ember-asr)")
+      ->type_name("MODEL")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--aligner", a.aligner, "A forced aligner that tells Qwen3-ASR models the times of words")
+      ->type_name("MODEL");
   command->add_option("--host", a.host, "Address to listen at (default: 127.0.0.1)")->type_name("ADDRESS");
   command->add_option("--port", a.port, "Port to listen at; 0: any that is free (default: 8080)")
       ->check(CLI::Range(0, 65535).description(""))
@@ -286,6 +307,7 @@ void add_serve(CLI::App& app, Action& action) {
       "Examples:\n"
       "  wick serve\n"
       "  wick serve models/Qwen3-0.6B small=model.gguf --port 8000\n"
+      "  wick serve Qwen/Qwen3-0.6B draft=unsloth/Qwen3-0.6B-GGUF:Q4_K_M\n"
       "  wick serve --host 0.0.0.0 --api-keys keys.txt --tls-cert cert.pem --tls-key key.pem");
   command->callback([&action, arguments] { action = [arguments] { return serve(*arguments); }; });
 }

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "engine/text_files.h"
+#include "hub/find_model.h"
 #include "text/chat_template.h"
 
 namespace wick {
@@ -23,8 +24,9 @@ struct TemplateOptions {
 };
 
 ChatTemplate find_template(const std::string& model) {
-  const fs::path path = model;
-  if (!fs::exists(path)) return ChatTemplate::built_in(model);
+  const auto found = try_find_model(model, HubCache::of_environment());
+  if (!found) return ChatTemplate::built_in(model);
+  const fs::path& path = found->path;
   std::optional<ChatTemplate> chat;
   if (fs::is_directory(path) || path.extension() == ".gguf") {
     chat = load_chat_template(path);
@@ -86,7 +88,9 @@ int show_template(const TemplateOptions& options) {
 void add_template(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("template", "Show the text that a model sees for a conversation");
   const auto options = std::make_shared<TemplateOptions>();
-  command->add_option("MODEL", options->model, "A model's folder, a .gguf or .jinja file, or a built-in template")
+  command
+      ->add_option("MODEL", options->model,
+                   "A model's folder, a .gguf or .jinja file, Org/Name, or a built-in template")
       ->required();
   command->add_option("--messages", options->messages, "JSON: a list of messages, or an object that holds one")
       ->required();

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "engine/text_files.h"
+#include "hub/find_model.h"
 #include "text/code_points.h"
 #include "text/tokenizer.h"
 
@@ -124,7 +125,7 @@ nlohmann::json to_json(const Tokenizer& tokenizer, const Encoding& encoding, std
 }
 
 int run(const TokenizeOptions& options) {
-  const Tokenizer tokenizer = load_tokenizer(options.model);
+  const Tokenizer tokenizer = load_tokenizer(find_model(options.model).path);
   const std::string input = text_or_input(options.text);
   if (options.decode) {
     const std::vector<int> ids = read_ids(input, tokenizer);
@@ -146,7 +147,8 @@ int run(const TokenizeOptions& options) {
 void add_tokenize(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("tokenize", "Show the tokens of a text, or the text of tokens");
   const auto options = std::make_shared<TokenizeOptions>();
-  command->add_option("MODEL", options->model, "A model folder, a tokenizer file or a .gguf file")->required();
+  command->add_option("MODEL", options->model, "A model folder, a tokenizer file or a .gguf file, or Org/Name")
+      ->required();
   command->add_option("TEXT", options->text, "The text, or token ids with --decode; - reads standard input (default)");
   command->add_flag("--json", options->json, "Print one JSON object");
   CLI::Option* decode = command->add_flag("--decode", options->decode, "TEXT holds token ids: print their text");

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/shared_options.h"
 #include "cli/verify_report.h"
+#include "hub/find_model.h"
 
 namespace wick {
 namespace {
@@ -22,7 +23,7 @@ struct VerifyArguments {
 
 int verify(const VerifyArguments& arguments) {
   if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
-  const WeightSource source(Checkpoint::open(arguments.model));
+  const WeightSource source(Checkpoint::open(find_model(arguments.model).path));
   const fs::path reference = arguments.reference.empty() ? source.checkpoint().folder() / "reference.safetensors"
                                                          : fs::path(arguments.reference);
   const VerifyReport report = {arguments.model, reference.string(), arguments.options.model.quantize,
@@ -45,7 +46,8 @@ void add_verify(CLI::App& app, Action& action) {
                                                          {"exact", RopeRounding::kExact},
                                                          {"bf16", RopeRounding::kBf16},
                                                          {"f16", RopeRounding::kF16}};
-  command->add_option("MODEL", arguments->model, "A Hugging Face folder, a .safetensors or a .gguf file")->required();
+  command->add_option("MODEL", arguments->model, "A Hugging Face folder, a .safetensors or a .gguf file, or Org/Name")
+      ->required();
   command->add_option("--reference", arguments->reference,
                       "The expected values (default: reference.safetensors in the model's folder)");
   command

@@ -4,11 +4,16 @@
 
 namespace wick {
 
-// The files of models/ember as they lie in the program. Throws Error(kUnsupported) when it was built without them.
-struct EmberFiles {
+// A model's files as they lie in the program.
+struct BuiltInModel {
+  std::string_view name;
   std::string_view model, config, generation_config, tokenizer, tokenizer_config;
 };
-EmberFiles ember_files();
+
+// models/ember, which talks, and models/ember-asr, which listens. Throw Error(kUnsupported) when the program was built
+// without them.
+BuiltInModel ember_files();
+BuiltInModel ember_asr_files();
 // Whether it was built with them.
 bool has_ember();
 

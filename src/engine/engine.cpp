@@ -1,13 +1,15 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
 #include "base/error.h"
-#include "base/fair_mutex.h"
 #include "base/text.h"
+#include "engine/compute_turn.h"
 #include "engine/context.h"
+#include "engine/prompt_embeddings.h"
 
 namespace wick {
 namespace {
@@ -16,12 +18,6 @@ using Lock = std::lock_guard<std::mutex>;
 
 constexpr int64_t kMostChoices = 128;
 constexpr int64_t kSettledSteps = 8;  // passes after which an engine is taken to be used for long
-
-// Engines take turns: a pass uses all compute threads.
-FairMutex& compute_turn() {
-  static FairMutex turn;
-  return turn;
-}
 
 double seconds_between(EngineClock::time_point from, EngineClock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -73,7 +69,11 @@ std::optional<RequestId> Engine::submit(EngineRequest request, RequestListener l
   if (request.prompt_logprobs && *request.prompt_logprobs < 0) {
     throw Error(ErrorCode::kInvalidArgument, cat(*request.prompt_logprobs, " log-probabilities are asked for"));
   }
+  if (request.prompt_logprobs && !request.embeddings.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "log-probabilities of a prompt with embeddings are asked for");
+  }
   Answer answer(*model_, request.params, request.prompt);  // what takes long, or throws, is done by who asks
+  name_embeddings(request.prompt, request.embeddings, model_->model());
   const Lock lock(inbox_mutex_);
   if (waiting_ + static_cast<int64_t>(submissions_.size()) >= options_.max_waiting || is_stopping_) {
     ++turned_away_;
@@ -165,8 +165,9 @@ void Engine::start(Submission submission) {
   sequence->prompt_tokens = sequence->result.prompt_tokens = static_cast<int64_t>(wanted.prompt.size());
   sequence->answer.emplace(std::move(submission.answer));
   sequence->hooks = {&wanted.hooks, wanted.capture.get()};
-  // Guesses that turn out wrong cannot be taken back from a state, and hooks must not see them.
-  if (options_.drafter && wanted.hooks.empty() && !model_->model().facts().recurrent) {
+  // Guesses that turn out wrong cannot be taken back from a state, hooks must not see them, and rows of embeddings
+  // cannot be guessed.
+  if (options_.drafter && wanted.hooks.empty() && wanted.embeddings.empty() && !model_->model().facts().recurrent) {
     sequence->drafter = options_.drafter(*model_);
   }
   scheduler_.add(std::move(sequence), seconds_between(began_, submission.arrived));
@@ -210,12 +211,13 @@ Tensor Engine::forward(const StepPlan& plan) {
     Sequence& sequence = *planned.sequence;
     const auto first_row = static_cast<int64_t>(batch_.tokens.size());
     const auto begin = sequence.tokens.begin() + sequence.computed;
-    batch_.tokens.insert(batch_.tokens.end(), begin, begin + planned.tokens);
+    std::transform(begin, begin + planned.tokens, std::back_inserter(batch_.tokens), token_or_place);
     batch_.tokens.insert(batch_.tokens.end(), sequence.draft.begin(), sequence.draft.end());
     const int64_t rows = static_cast<int64_t>(batch_.tokens.size()) - first_row;
     batch_.sequences.push_back({rows, sequence.computed, sequence.blocks,
                                 sequence.state.empty() ? nullptr : &sequence.state,
-                                sequence.request->has_hooks() ? &sequence.hooks : nullptr});
+                                sequence.request->has_hooks() ? &sequence.hooks : nullptr,
+                                sequence.request->wanted.embeddings});
     LogitRows wanted{static_cast<int64_t>(batch_.logit_rows.size())};
     if (planned.reaches_end() && sequence.answer->wants_tokens()) {
       wanted.chosen = 1 + static_cast<int64_t>(sequence.draft.size());

@@ -12,6 +12,7 @@
 #include "engine/generator.h"
 #include "hooks/hook_cache.h"
 #include "hooks/hook_spec.h"
+#include "models/forward_batch.h"
 
 namespace wick {
 
@@ -25,6 +26,7 @@ using RequestId = uint64_t;
 // What somebody wants from an engine.
 struct EngineRequest {
   std::vector<int32_t> prompt;
+  std::vector<InputEmbeddings> embeddings;  // what stands for some of its tokens: see SequenceRows::embeddings
   AnswerParams params;
   int64_t choices = 1;  // answers to the one prompt; answer i is drawn with seed + i
   Priority priority = Priority::kNormal;

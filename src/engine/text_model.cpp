@@ -49,6 +49,11 @@ struct TextModel::Files {
 };
 
 std::shared_ptr<const TextModel> TextModel::load(const fs::path& path, const LoadOptions& options) {
+  return load(path, options, load_model);
+}
+
+std::shared_ptr<const TextModel> TextModel::load(const fs::path& path, const LoadOptions& options,
+                                                 const ModelLoader& loader) {
   Files files;
   files.checkpoint = Checkpoint::open(path);
   const Checkpoint& checkpoint = files.checkpoint;
@@ -67,25 +72,31 @@ std::shared_ptr<const TextModel> TextModel::load(const fs::path& path, const Loa
     files.chat = [folder] { return ChatTemplate::load(folder); };
     files.generation = load_if_there(folder / "generation_config.json");
   }
-  return assemble(std::move(files), options);
+  return assemble(std::move(files), options, loader);
 }
 
 std::shared_ptr<const TextModel> TextModel::ember(const LoadOptions& options) {
-  const EmberFiles ember = ember_files();
-  Files files;
-  files.name = "Ember";
-  files.checkpoint = Checkpoint::parse(
-      MappedFile::in_memory("ember/model.safetensors", std::as_bytes(std::span(ember.model)), nullptr),
-      Json::parse(ember.config, "ember/config.json"));
-  files.tokenizer = [=] { return Tokenizer::from_json(ember.tokenizer, "ember/tokenizer.json"); };
-  files.chat = [=] {
-    return ChatTemplate::from_config(Json::parse(ember.tokenizer_config, "ember/tokenizer_config.json"));
-  };
-  files.generation = Json::parse(ember.generation_config, "ember/generation_config.json");
-  return assemble(std::move(files), options);
+  return built_in(ember_files(), options, load_model);
 }
 
-std::shared_ptr<const TextModel> TextModel::assemble(Files files, const LoadOptions& options) {
+std::shared_ptr<const TextModel> TextModel::built_in(const BuiltInModel& built_in, const LoadOptions& options,
+                                                     const ModelLoader& loader) {
+  Files files;
+  files.name = built_in.name;
+  const auto name_of = [&](std::string_view file) { return cat(built_in.name, "/", file); };
+  files.checkpoint = Checkpoint::parse(
+      MappedFile::in_memory(name_of("model.safetensors"), std::as_bytes(std::span(built_in.model)), nullptr),
+      Json::parse(built_in.config, name_of("config.json")));
+  files.tokenizer = [=] { return Tokenizer::from_json(built_in.tokenizer, name_of("tokenizer.json")); };
+  files.chat = [=] {
+    return ChatTemplate::from_config(Json::parse(built_in.tokenizer_config, name_of("tokenizer_config.json")));
+  };
+  files.generation = Json::parse(built_in.generation_config, name_of("generation_config.json"));
+  return assemble(std::move(files), options, loader);
+}
+
+std::shared_ptr<const TextModel> TextModel::assemble(Files files, const LoadOptions& options,
+                                                     const ModelLoader& loader) {
   auto model = std::make_shared<TextModel>();
   model->name_ = files.name;
   model->checkpoint_ = files.checkpoint;
@@ -93,7 +104,7 @@ std::shared_ptr<const TextModel> TextModel::assemble(Files files, const LoadOpti
   std::future<Tokenizer> tokenizer =
       std::async(kHasThreads ? std::launch::async : std::launch::deferred, files.tokenizer);
   const WeightSource source(files.checkpoint);
-  model->model_ = load_model(source, options);
+  model->model_ = loader(source, options);
   model->computes_from_files_ = options.quantize == "auto" && options.device == Device::cpu();
   if (options.chat_template.empty()) {
     model->chat_ = files.chat();

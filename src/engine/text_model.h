@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,8 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include "engine/ember.h"
 #include "engine/sampling_params.h"
 #include "formats/checkpoint.h"
+#include "formats/weights.h"
 #include "models/language_model.h"
 #include "models/model_options.h"
 #include "text/chat_template.h"
@@ -35,6 +38,14 @@ class TextModel {
   // A Hugging Face folder, a .gguf file or a .safetensors file in its folder. Throws Error naming the file and the
   // field at fault; nothing is left behind.
   static std::shared_ptr<const TextModel> load(const std::filesystem::path& path, const LoadOptions& options = {});
+  // The same with a loader of its own, for models that hear or see: what it gives is used as the language model.
+  using ModelLoader =
+      std::function<std::shared_ptr<const LanguageModel>(const WeightSource& source, const ModelOptions& options)>;
+  static std::shared_ptr<const TextModel> load(const std::filesystem::path& path, const LoadOptions& options,
+                                               const ModelLoader& loader);
+  // Files that are inside this program.
+  static std::shared_ptr<const TextModel> built_in(const BuiltInModel& files, const LoadOptions& options,
+                                                   const ModelLoader& loader);
   // Ember, the small model inside this program.
   static std::shared_ptr<const TextModel> ember(const LoadOptions& options = {});
 
@@ -59,13 +70,13 @@ class TextModel {
 
  private:
   struct Files;
-  static std::shared_ptr<const TextModel> assemble(Files files, const LoadOptions& options);
+  static std::shared_ptr<const TextModel> assemble(Files files, const LoadOptions& options, const ModelLoader& loader);
   void read_ends(const Json& config, const Json& generation, bool gguf);
   void read_recommended(const Json& generation);
 
   std::string name_;
   Checkpoint checkpoint_;
-  std::unique_ptr<LanguageModel> model_;
+  std::shared_ptr<const LanguageModel> model_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<ChatTemplate> chat_;
   std::vector<int32_t> end_tokens_;

@@ -118,6 +118,12 @@ std::unique_ptr<AudioReader> open_audio_in_memory(std::string name, std::span<co
   return open_input(ByteInput::in_memory(std::move(name), bytes, std::move(owner)), options);
 }
 
+std::unique_ptr<AudioReader> read_samples(std::span<const float> samples, std::string name) {
+  AudioOptions options;
+  options.raw = RawAudio{SampleFormat::kF32, options.sample_rate, 1};
+  return open_audio_in_memory(std::move(name), std::as_bytes(samples), nullptr, options);
+}
+
 std::vector<float> read_all(AudioReader& reader, int64_t limit) {
   std::vector<float> all;
   std::array<float, 16384> piece;

@@ -53,6 +53,9 @@ std::unique_ptr<AudioReader> open_audio(const std::filesystem::path& path, const
 std::unique_ptr<AudioReader> open_audio_in_memory(std::string name, std::span<const std::byte> bytes,
                                                   std::shared_ptr<const void> owner, const AudioOptions& options = {});
 
+// Samples that are there already, mono at 16 kHz; the caller keeps them.
+std::unique_ptr<AudioReader> read_samples(std::span<const float> samples, std::string name = "the sound");
+
 // All of it. Throws Error(kInvalidArgument) when there are more than `limit` samples.
 std::vector<float> read_all(AudioReader& reader, int64_t limit);
 

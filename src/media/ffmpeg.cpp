@@ -1,19 +1,13 @@
 #include "media/ffmpeg.h"
 
-extern "C" {
-#include <libavcodec/avcodec.h>
-#include <libavformat/avformat.h>
-#include <libavutil/opt.h>
-}
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <mutex>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "media/ffmpeg_library.h"
 
 namespace wick {
 namespace {
@@ -24,7 +18,7 @@ constexpr int kMaxBadPacketsInARow = 1000;
 
 std::string reason(int code) {
   char text[AV_ERROR_MAX_STRING_SIZE] = {};
-  av_strerror(code, text, sizeof(text));
+  ffmpeg_library().av_strerror(code, text, sizeof(text));
   return text;
 }
 
@@ -32,18 +26,18 @@ template <auto kFree>
 struct FreedBy {
   template <typename T>
   void operator()(T* pointer) const {
-    kFree(&pointer);
+    (ffmpeg_library().*kFree)(&pointer);
   }
 };
-using Packet = std::unique_ptr<AVPacket, FreedBy<av_packet_free>>;
-using Frame = std::unique_ptr<AVFrame, FreedBy<av_frame_free>>;
-using Codec = std::unique_ptr<AVCodecContext, FreedBy<avcodec_free_context>>;
-using Container = std::unique_ptr<AVFormatContext, FreedBy<avformat_close_input>>;
+using Packet = std::unique_ptr<AVPacket, FreedBy<&FfmpegLibrary::av_packet_free>>;
+using Frame = std::unique_ptr<AVFrame, FreedBy<&FfmpegLibrary::av_frame_free>>;
+using Codec = std::unique_ptr<AVCodecContext, FreedBy<&FfmpegLibrary::avcodec_free_context>>;
+using Container = std::unique_ptr<AVFormatContext, FreedBy<&FfmpegLibrary::avformat_close_input>>;
 
 struct FreeIo {
   void operator()(AVIOContext* io) const {
-    av_freep(&io->buffer);
-    avio_context_free(&io);
+    ffmpeg_library().av_freep(&io->buffer);
+    ffmpeg_library().avio_context_free(&io);
   }
 };
 using Io = std::unique_ptr<AVIOContext, FreeIo>;
@@ -70,13 +64,13 @@ class FfmpegSource : public SampleSource {
   FfmpegSource(ByteInput input, const std::string& kind) : input_(std::move(input)) {
     open_container(kind);
     open_codec();
-    packet_.reset(not_null(av_packet_alloc()));
-    frame_.reset(not_null(av_frame_alloc()));
+    packet_.reset(not_null(ffmpeg_library().av_packet_alloc()));
+    frame_.reset(not_null(ffmpeg_library().av_frame_alloc()));
   }
 
   AudioBlock next() override {
     while (true) {
-      const int code = avcodec_receive_frame(codec_.get(), frame_.get());
+      const int code = ffmpeg_library().avcodec_receive_frame(codec_.get(), frame_.get());
       if (code == AVERROR(EAGAIN)) {
         feed();
       } else if (code == AVERROR_EOF) {
@@ -130,31 +124,30 @@ class FfmpegSource : public SampleSource {
   static int refuse_open(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) { return AVERROR(EPERM); }
 
   void open_container(const std::string& kind) {
-    static std::once_flag quiet;
-    std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
-    auto* buffer = static_cast<unsigned char*>(not_null(av_malloc(kBufferBytes)));
+    auto* buffer = static_cast<unsigned char*>(not_null(ffmpeg_library().av_malloc(kBufferBytes)));
     const auto seek = input_.can_seek() ? seek_bytes : nullptr;
-    io_.reset(avio_alloc_context(buffer, kBufferBytes, 0, this, read_bytes, nullptr, seek));
-    if (!io_) av_free(buffer);
+    io_.reset(ffmpeg_library().avio_alloc_context(buffer, kBufferBytes, 0, this, read_bytes, nullptr, seek));
+    if (!io_) ffmpeg_library().av_free(buffer);
     not_null(io_.get());
-    AVFormatContext* context = not_null(avformat_alloc_context());
+    AVFormatContext* context = not_null(ffmpeg_library().avformat_alloc_context());
     context->pb = io_.get();
     context->io_open = refuse_open;
     AVDictionary* settings = nullptr;
-    av_dict_set(&settings, "protocol_whitelist", "none", 0);
-    const int code = avformat_open_input(&context, nullptr, nullptr, &settings);  // frees the context when it fails
-    av_dict_free(&settings);
+    ffmpeg_library().av_dict_set(&settings, "protocol_whitelist", "none", 0);
+    const int code =
+        ffmpeg_library().avformat_open_input(&context, nullptr, nullptr, &settings);  // frees the context when it fails
+    ffmpeg_library().av_dict_free(&settings);
     container_.reset(code < 0 ? nullptr : context);
     check_input();
     if (code < 0) throw bad(cat("FFmpeg cannot open this file, which is ", kind, ": ", reason(code)));
-    const int found = avformat_find_stream_info(context, nullptr);
+    const int found = ffmpeg_library().avformat_find_stream_info(context, nullptr);
     check_input();
     if (found < 0) throw bad(cat("FFmpeg finds nothing playable in it: ", reason(found)));
   }
 
   void open_codec() {
     const AVCodec* decoder = nullptr;
-    stream_ = av_find_best_stream(container_.get(), AVMEDIA_TYPE_AUDIO, -1, -1, &decoder, 0);
+    stream_ = ffmpeg_library().av_find_best_stream(container_.get(), AVMEDIA_TYPE_AUDIO, -1, -1, &decoder, 0);
     const char* format = container_->iformat->name;
     if (stream_ == AVERROR_STREAM_NOT_FOUND) throw bad(cat("there is no sound in this file (", format, ")"));
     if (stream_ < 0) throw bad(cat("FFmpeg has no decoder for the sound in this file (", format, ")"));
@@ -162,11 +155,11 @@ class FfmpegSource : public SampleSource {
       if (static_cast<int>(i) != stream_) container_->streams[i]->discard = AVDISCARD_ALL;
     }
     const AVStream& stream = *container_->streams[stream_];
-    codec_.reset(not_null(avcodec_alloc_context3(decoder)));
-    int code = avcodec_parameters_to_context(codec_.get(), stream.codecpar);
+    codec_.reset(not_null(ffmpeg_library().avcodec_alloc_context3(decoder)));
+    int code = ffmpeg_library().avcodec_parameters_to_context(codec_.get(), stream.codecpar);
     codec_->pkt_timebase = stream.time_base;
     codec_->thread_count = 1;
-    if (code >= 0) code = avcodec_open2(codec_.get(), decoder, nullptr);
+    if (code >= 0) code = ffmpeg_library().avcodec_open2(codec_.get(), decoder, nullptr);
     if (code < 0) throw bad(cat("FFmpeg cannot decode ", decoder->name, ": ", reason(code)));
     info_ = {decoder->name, stream.codecpar->sample_rate, stream.codecpar->ch_layout.nb_channels, {}};
     if (container_->duration > 0) info_.seconds = static_cast<double>(container_->duration) / AV_TIME_BASE;
@@ -174,15 +167,15 @@ class FfmpegSource : public SampleSource {
 
   void feed() {
     while (true) {
-      const int code = av_read_frame(container_.get(), packet_.get());
+      const int code = ffmpeg_library().av_read_frame(container_.get(), packet_.get());
       check_input();
       if (code < 0) {  // the end, or so much damage that FFmpeg cannot go on: what is decoded so far counts
-        avcodec_send_packet(codec_.get(), nullptr);
+        ffmpeg_library().avcodec_send_packet(codec_.get(), nullptr);
         return;
       }
       const bool is_ours = packet_->stream_index == stream_;
-      const int sent = is_ours ? avcodec_send_packet(codec_.get(), packet_.get()) : 0;
-      av_packet_unref(packet_.get());
+      const int sent = is_ours ? ffmpeg_library().avcodec_send_packet(codec_.get(), packet_.get()) : 0;
+      ffmpeg_library().av_packet_unref(packet_.get());
       if (!is_ours) continue;
       if (sent >= 0) return;
       count_bad_packet(sent);
@@ -201,9 +194,9 @@ class FfmpegSource : public SampleSource {
     check_audio_format(frame_->sample_rate, channels, input_.name());
     samples_.resize(static_cast<size_t>(frame_->nb_samples) * static_cast<size_t>(channels));
     const auto format = static_cast<AVSampleFormat>(frame_->format);
-    const bool planar = av_sample_fmt_is_planar(format) != 0;
+    const bool planar = ffmpeg_library().av_sample_fmt_is_planar(format) != 0;
     const auto scaled_by = [](auto scale) { return [scale](auto x) { return static_cast<float>(x) * scale; }; };
-    switch (av_get_packed_sample_fmt(format)) {
+    switch (ffmpeg_library().av_get_packed_sample_fmt(format)) {
       case AV_SAMPLE_FMT_U8:
         interleave<uint8_t>(*frame_, planar, samples_, [](uint8_t x) { return static_cast<float>(x - 128) / 128; });
         break;
@@ -231,7 +224,14 @@ class FfmpegSource : public SampleSource {
 
 }  // namespace
 
-bool has_ffmpeg() { return true; }
+bool has_ffmpeg() {
+  try {
+    ffmpeg_library();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 std::unique_ptr<SampleSource> open_with_ffmpeg(ByteInput input, const std::string& kind) {
   return std::make_unique<FfmpegSource>(std::move(input), kind);

@@ -10,13 +10,15 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kContext = 64, kTransform = 256, kHop = 128, kFrames = 4, kSpectrum = 129, kState = 128;
+constexpr int64_t kFrames = 4, kState = 128;
+
+Error wrong_shape(std::string_view name, const Tensor& tensor, const std::string& expected) {
+  return {ErrorCode::kBadFile, cat("voice detector: '", name, "' is ", tensor.shape(), ", expected ", expected)};
+}
 
 std::vector<float> take(FunctionRef<Tensor(std::string_view)> get, std::string_view name, const Shape& shape) {
   const Tensor tensor = get(name);
-  if (tensor.shape() != shape) {
-    throw Error(ErrorCode::kBadFile, cat("voice detector: '", name, "' is ", tensor.shape(), ", expected ", shape));
-  }
+  if (tensor.shape() != shape) throw wrong_shape(name, tensor, cat(shape));
   return tensor.to_vector<float>();
 }
 
@@ -48,10 +50,16 @@ float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
 std::shared_ptr<const SileroWeights> SileroWeights::load(FunctionRef<Tensor(std::string_view name)> get) {
   auto weights = std::make_shared<SileroWeights>();
-  weights->spectrum = take(get, "stft_conv.weight", {2 * kSpectrum, 1, kTransform});
-  constexpr int64_t kSizes[] = {kSpectrum, 128, 64, 64, kState}, kStrides[] = {1, 2, 2, 1};
+  const Tensor spectrum = get("stft_conv.weight");
+  if (spectrum.shape() != Shape({258, 1, 256}) && spectrum.shape() != Shape({130, 1, 128})) {
+    throw wrong_shape("stft_conv.weight", spectrum, "[258, 1, 256] (16 kHz) or [130, 1, 128] (8 kHz)");
+  }
+  weights->transform = spectrum.dim(2);
+  weights->spectrum = spectrum.to_vector<float>();
+  const int64_t sizes[] = {weights->bins(), 128, 64, 64, kState};
+  constexpr int64_t kStrides[] = {1, 2, 2, 1};
   for (size_t i = 0; i < 4; ++i) {
-    const int64_t in = kSizes[i], out = kSizes[i + 1];
+    const int64_t in = sizes[i], out = sizes[i + 1];
     const std::string name = cat("conv", i + 1);
     weights->convs[i] = {in, out, kStrides[i], take(get, name + ".weight", {out, in, 3}),
                          take(get, name + ".bias", {out})};
@@ -71,10 +79,19 @@ std::shared_ptr<const SileroWeights> SileroWeights::load(FunctionRef<Tensor(std:
   return weights;
 }
 
+std::string silero_onnx_name(std::string_view name) {
+  if (name == "stft_conv.weight") return "stft.forward_basis_buffer";
+  if (name.starts_with("lstm_cell.")) return cat("decoder.rnn.", name.substr(name.find('.') + 1));
+  if (name.starts_with("final_conv.")) return cat("decoder.decoder.2.", name.substr(name.find('.') + 1));
+  // conv1.weight is that of encoder.0
+  const char number = name.size() > 4 ? name[4] : '1';
+  return cat("encoder.", static_cast<char>(number - 1), ".reparam_conv.", name.substr(name.find('.') + 1));
+}
+
 SileroScorer::SileroScorer(std::shared_ptr<const SileroWeights> weights) : weights_(std::move(weights)) { reset(); }
 
 void SileroScorer::reset() {
-  context_.assign(kContext, 0);
+  context_.assign(static_cast<size_t>(weights_->context()), 0);
   hidden_.assign(kState, 0);
   cell_.assign(kState, 0);
 }
@@ -83,19 +100,19 @@ float SileroScorer::score(std::span<const float> samples) {
   if (std::ssize(samples) != window()) {
     throw Error(ErrorCode::kInvalidArgument, cat("voice detector: ", samples.size(), " samples, expected ", window()));
   }
-  // context | window | its last 64 samples but one, mirrored
+  // context | window | its end without the last sample, mirrored
   std::vector<float> sound = context_;
   sound.insert(sound.end(), samples.begin(), samples.end());
-  for (size_t i = 0; i < kContext; ++i) sound.push_back(samples[samples.size() - 2 - i]);
-  context_.assign(samples.end() - kContext, samples.end());
+  for (size_t i = 0; i < context_.size(); ++i) sound.push_back(samples[samples.size() - 2 - i]);
+  context_.assign(samples.end() - weights_->context(), samples.end());
 
-  std::vector<float> x(kSpectrum * kFrames), waves(2 * kSpectrum);  // x is [channels, time]
+  const auto bins = static_cast<size_t>(weights_->bins());
+  std::vector<float> x(bins * kFrames), waves(2 * bins);  // x is [channels, time]
   for (int64_t frame = 0; frame < kFrames; ++frame) {
-    matrix_times_vector(weights_->spectrum.data(), sound.data() + frame * kHop, 2 * kSpectrum, kTransform,
-                        waves.data());
-    for (size_t k = 0; k < kSpectrum; ++k) {
-      x[k * kFrames + static_cast<size_t>(frame)] =
-          std::sqrt(waves[k] * waves[k] + waves[k + kSpectrum] * waves[k + kSpectrum]);
+    matrix_times_vector(weights_->spectrum.data(), sound.data() + frame * weights_->hop(), std::ssize(waves),
+                        weights_->transform, waves.data());
+    for (size_t k = 0; k < bins; ++k) {
+      x[k * kFrames + static_cast<size_t>(frame)] = std::sqrt(waves[k] * waves[k] + waves[k + bins] * waves[k + bins]);
     }
   }
   int64_t time = kFrames;

@@ -8,13 +8,6 @@
 #include "media/pcm.h"
 
 namespace wick {
-namespace {
-
-constexpr int64_t kSampleRate = 16000;
-
-int64_t samples_in(int milliseconds) { return kSampleRate * milliseconds / 1000; }
-
-}  // namespace
 
 VoiceActivity::VoiceActivity(std::unique_ptr<VoiceScorer> scorer, const SegmentOptions& options)
     : scorer_(std::move(scorer)), options_(options) {
@@ -28,7 +21,7 @@ VoiceActivity::VoiceActivity(std::unique_ptr<VoiceScorer> scorer, const SegmentO
 }
 
 std::vector<SpeechSegment> VoiceActivity::push(std::span<const float> samples) {
-  check_samples(samples, samples_, static_cast<int>(kSampleRate), "voice activity");
+  check_samples(samples, samples_, scorer_->sample_rate(), "voice activity");
   samples_ += std::ssize(samples);
   std::vector<SpeechSegment> ended;
   const auto window = static_cast<size_t>(scorer_->window());

@@ -8,10 +8,12 @@
 
 namespace wick {
 
-// Tells how much a piece of sound is like speech. Sound is mono at 16 kHz; pieces follow each other without a gap.
+// Tells how much a piece of sound is like speech. Sound is mono at sample_rate(); pieces follow each other without a
+// gap.
 class VoiceScorer {
  public:
   virtual ~VoiceScorer() = default;
+  virtual int sample_rate() const { return 16000; }
   virtual int64_t window() const = 0;                       // samples per score
   virtual float score(std::span<const float> samples) = 0;  // of window() samples: 0 to 1
   virtual void reset() = 0;                                 // as new
@@ -27,7 +29,7 @@ struct SegmentOptions {
   static SegmentOptions for_energy() { return {.min_silence = 300, .min_speech = 200, .padding = 100}; }
 };
 
-// In samples at 16 kHz: [begin, end).
+// In samples, at the rate of the scorer: [begin, end).
 struct SpeechSegment {
   int64_t begin = 0, end = 0;
   bool operator==(const SpeechSegment&) const = default;
@@ -49,6 +51,7 @@ class VoiceActivity {
   int64_t samples() const { return samples_; }
 
  private:
+  int64_t samples_in(int milliseconds) const { return int64_t{scorer_->sample_rate()} * milliseconds / 1000; }
   void take_window(std::span<const float> window, std::vector<SpeechSegment>& ended);
   void end_speech(int64_t end, std::vector<SpeechSegment>& ended);
 

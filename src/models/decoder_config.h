@@ -60,6 +60,7 @@ struct DecoderConfig {
   std::string family;
   int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
   int64_t intermediate = 0, vocabulary = 0, max_positions = 0;
+  int64_t classes = 0;  // that the head tells apart, when they are not the tokens; 0: they are
   DecoderNames names;
 
   NormKind norm = NormKind::kRms;

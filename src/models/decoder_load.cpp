@@ -186,7 +186,8 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
   if (config_.tied) {
     head_.weight = embedding_;
   } else {
-    head_ = loader.linear(names.head, config_.vocabulary, config_.hidden, config_.head_bias);
+    const int64_t rows = config_.classes > 0 ? config_.classes : config_.vocabulary;
+    head_ = loader.linear(names.head, rows, config_.hidden, config_.head_bias);
   }
   for (RopeConfig& rope : config_.ropes) {
     rope.rounded_to = options.rope_dtype;

@@ -17,7 +17,7 @@ constexpr std::string_view kIgnored[] = {
     "rotary_emb.inv_freq", ".attn.bias",  "attn.masked_bias", "attention.bias", "attention.masked_bias",
     ".inv_freq",           ".g_idx",      ".qzeros",          ".scales",        "_scale",
     "_scale_inv",          "_zero_point", "_blocks",          "_scales",        ".weight_shape",
-    ".attention.rotary"};
+    ".attention.rotary",   ".num_batches_tracked"};
 
 // "model.layers.12.mlp.up.weight" without the number and what stands before; empty outside the layers.
 std::string_view within_layer(std::string_view name, std::string_view layers, int64_t* layer = nullptr) {

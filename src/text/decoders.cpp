@@ -19,7 +19,7 @@ constexpr std::string_view kReplacement = "\uFFFD";
 using Next = DecodeStream::Next;
 
 // Makes a decoder of a function that makes streams.
-class SimpleDecoder : public Decoder {
+class SimpleDecoder : public PieceDecoder {
  public:
   using Start = std::function<std::unique_ptr<DecodeStream>(bool joined)>;
   SimpleDecoder(Start start, bool joins) : start_(std::move(start)), joins_(joins) {}

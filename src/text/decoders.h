@@ -21,15 +21,15 @@ class DecodeStream {
 };
 
 // A step on the way from pieces back to text. Thread-safe; the state is in the streams it starts.
-class Decoder {
+class PieceDecoder {
  public:
-  virtual ~Decoder() = default;
+  virtual ~PieceDecoder() = default;
   // `joined`: the tokens are parts of one, because an earlier step joined them.
   virtual std::unique_ptr<DecodeStream> start(bool joined) const = 0;
   virtual bool joins() const { return false; }
 };
 
-using DecoderPtr = std::shared_ptr<const Decoder>;
+using DecoderPtr = std::shared_ptr<const PieceDecoder>;
 
 // The steps of the "decoder" of a tokenizer.json, in order. Throws Error(kBadFile).
 std::vector<DecoderPtr> read_decoders(const Json& json);

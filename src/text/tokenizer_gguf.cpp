@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "text/charsmap.h"
 #include "text/gguf_vocabulary.h"
+#include "text/merge_finder.h"
 #include "text/merge_table.h"
 #include "text/model_bpe.h"
 #include "text/model_rwkv.h"
@@ -124,26 +125,25 @@ class Reader {
   MergeTable read_merges() const {
     MergeTable table;
     table.reserve(gguf_.merges.size());
-    std::string joined;
+    const auto found = [&](const MergeFinder::Merge& merge) {
+      // Some files list merges of pieces that were taken out of the vocabulary.
+      if (std::min({merge.left_id, merge.right_id, merge.result}) == Vocabulary::kNone) return;
+      if (merge.result == merge.left_id || merge.result == merge.right_id) {
+        throw bad(cat("merge ", merge.rank, ": ", in_quotes(merge.left), " and ", in_quotes(merge.right), " make ",
+                      in_quotes(cat(merge.left, merge.right)), " again, which never ends"));
+      }
+      table.add(merge.left_id, merge.right_id, merge.rank, merge.result, true);
+    };
+    MergeFinder finder(*parts_->vocabulary, "", found);
     for (size_t rank = 0; rank < gguf_.merges.size(); ++rank) {
       const std::string_view merge = gguf_.merges[rank];
       const size_t space = merge.find(' ', 1);
       if (space == std::string_view::npos) {
         throw bad(cat("merge ", rank, ": ", in_quotes(merge), " is not two pieces with a blank between them"));
       }
-      const std::string_view left = merge.substr(0, space), right = merge.substr(space + 1);
-      joined = left;
-      joined += right;
-      const int left_id = parts_->vocabulary->find(left), right_id = parts_->vocabulary->find(right);
-      const int result = parts_->vocabulary->find(joined);
-      // Some files list merges of pieces that were taken out of the vocabulary.
-      if (left_id == Vocabulary::kNone || right_id == Vocabulary::kNone || result == Vocabulary::kNone) continue;
-      if (result == left_id || result == right_id) {
-        throw bad(cat("merge ", rank, ": ", in_quotes(left), " and ", in_quotes(right), " make ", in_quotes(joined),
-                      " again, which never ends"));
-      }
-      table.add(left_id, right_id, static_cast<uint32_t>(rank), result, true);
+      finder.add(merge.substr(0, space), merge.substr(space + 1));
     }
+    finder.finish();
     table.finish(parts_->vocabulary->size());
     return table;
   }

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <array>
-#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "text/json_document.h"
+#include "text/merge_finder.h"
 #include "text/merge_table.h"
 #include "text/model_bpe.h"
 #include "text/model_unigram.h"
@@ -159,51 +159,29 @@ class Reader {
     if (model_["merges"].get(merges)) throw bad("'model.merges' is missing or no list");
     MergeTable table;
     table.reserve(merges.size() == 0xFFFFFF ? 0 : merges.size());  // simdjson counts no further
-    // Look-ups of one merge wait for memory while the next ones are read.
-    std::array<PendingMerge, 16> pending;
-    uint32_t read = 0;
+    const auto found = [&](const MergeFinder::Merge& merge) { add_merge(table, merge, continuing_prefix); };
+    MergeFinder finder(*parts_->vocabulary, continuing_prefix, found);
+    uint32_t rank = 0;
     for (const element item : merges) {
-      if (read >= pending.size()) {
-        add_merge(table, pending[read % pending.size()], read - static_cast<uint32_t>(pending.size()),
-                  continuing_prefix);
-      }
-      PendingMerge& next = pending[read % pending.size()];
-      std::tie(next.left, next.right) = read_merge(item, read);
-      next.left_hash = hash_bytes(next.left);
-      next.right_hash = hash_bytes(next.right);
-      parts_->vocabulary->prefetch(next.left_hash);
-      parts_->vocabulary->prefetch(next.right_hash);
-      ++read;
+      const auto [left, right] = read_merge(item, rank++);
+      finder.add(left, right);
     }
-    const auto size = static_cast<uint32_t>(pending.size());
-    for (uint32_t rank = read > size ? read - size : 0; rank < read; ++rank) {
-      add_merge(table, pending[rank % size], rank, continuing_prefix);
-    }
+    finder.finish();
     table.finish(parts_->vocabulary->size());
     return table;
   }
 
-  struct PendingMerge {
-    std::string_view left, right;
-    uint64_t left_hash = 0, right_hash = 0;
-  };
-
-  void add_merge(MergeTable& table, const PendingMerge& merge, uint32_t rank, std::string_view continuing_prefix) {
-    const auto& [left, right, left_hash, right_hash] = merge;
-    const int left_id = piece_of_merge(left, left_hash, rank), right_id = piece_of_merge(right, right_hash, rank);
+  void add_merge(MergeTable& table, const MergeFinder::Merge& merge, std::string_view continuing_prefix) {
+    const auto& [left, right, rank, left_id, right_id, result] = merge;
+    check_piece_of_merge(left, left_id, rank);
+    check_piece_of_merge(right, right_id, rank);
     if (!right.starts_with(continuing_prefix)) {
       throw bad(cat("merge ", rank, ": ", in_quotes(right), " does not start with ", in_quotes(continuing_prefix)));
     }
-    joined_ = left;
-    joined_ += right.substr(continuing_prefix.size());
-    // Most files list pieces in the order in which merges make them.
-    int result = last_result_ + 1;
-    if (!parts_->vocabulary->has(result) || parts_->vocabulary->piece(result) != joined_) {
-      result = piece_of_merge(joined_, hash_bytes(joined_), rank);
-    }
-    last_result_ = result;
+    const auto joined = [&] { return cat(left, right.substr(continuing_prefix.size())); };
+    if (result == Vocabulary::kNone) check_piece_of_merge(joined(), result, rank);
     if (result == left_id || result == right_id) {
-      throw bad(cat("merge ", rank, ": ", in_quotes(left), " and ", in_quotes(right), " make ", in_quotes(joined_),
+      throw bad(cat("merge ", rank, ": ", in_quotes(left), " and ", in_quotes(right), " make ", in_quotes(joined()),
                     " again, which never ends"));
     }
     table.add(left_id, right_id, rank, result);
@@ -226,10 +204,8 @@ class Reader {
     return {left, right};
   }
 
-  int piece_of_merge(std::string_view piece, uint64_t hash, uint32_t rank) const {
-    const int id = parts_->vocabulary->find(piece, hash);
+  void check_piece_of_merge(std::string_view piece, int id, uint32_t rank) const {
     if (id == Vocabulary::kNone) throw bad(cat("merge ", rank, ": ", in_quotes(piece), " is not in the vocabulary"));
-    return id;
   }
 
   void read_unigram() {
@@ -333,8 +309,6 @@ class Reader {
   const std::string& name_;
   element model_;
   Json settings_;
-  std::string joined_;
-  int last_result_ = -1;
   std::shared_ptr<TokenizerParts> parts_ = std::make_shared<TokenizerParts>();
 };
 

@@ -105,13 +105,19 @@ void Vocabulary::add(std::string_view piece, int64_t id) {
     throw Error(ErrorCode::kBadFile,
                 cat(place_, ": ", in_quotes(piece), " is given twice, with the ids ", other, " and ", id));
   }
+  add_new(piece, hash, id);
+}
+
+void Vocabulary::add_new(std::string_view piece, uint64_t hash, int64_t id) {
   if ((count_ + 1) * 4 > slots_.size() * 3) grow(count_ * 2 + 1);
   store(piece, id);
   index(hash, static_cast<int>(id));
 }
 
 void Vocabulary::add_duplicate(std::string_view piece, int64_t id) {
-  if (find(piece) == kNone) return add(piece, id);
+  const uint64_t hash = hash_bytes(piece);
+  if (find(piece, hash) == kNone) return add_new(piece, hash, id);
+  has_duplicates_ = true;
   store(piece, id);
 }
 

@@ -26,6 +26,7 @@ class Vocabulary {
   void add(std::string_view piece, int64_t id);
   // The same, but a piece that is there already keeps its id and the new id stands for the same text.
   void add_duplicate(std::string_view piece, int64_t id);
+  bool has_duplicates() const { return has_duplicates_; }
   int find(std::string_view piece) const { return find(piece, hash_bytes(piece)); }  // kNone: no such piece
   // The same in two steps, for many look-ups in a row: the memory is fetched meanwhile. hash == hash_bytes(piece).
   void prefetch(uint64_t hash) const {
@@ -62,6 +63,7 @@ class Vocabulary {
     int32_t id = kNone;
   };
 
+  void add_new(std::string_view piece, uint64_t hash, int64_t id);
   void store(std::string_view piece, int64_t id);
   void index(uint64_t hash, int id);
   void grow(size_t pieces);
@@ -72,6 +74,7 @@ class Vocabulary {
   std::vector<Slot> slots_;
   size_t count_ = 0;
   int64_t max_id_ = kMaxId;
+  bool has_duplicates_ = false;
 };
 
 }  // namespace wick

@@ -136,7 +136,7 @@ TEST_F(ModelProgram, InspectSaysWhatIsWrong) {
   expect("page.gguf", "web page");
   expect("cut.safetensors", "end at byte 16");
   expect("empty", "holds no .safetensors or .gguf file");
-  expect("missing.gguf", "No such file");
+  expect("missing.gguf", "there is no such file or folder");
   const auto beside = wick({"inspect", model_});  // the weights are fine
   EXPECT_EQ(beside.exit_code, 0) << beside.errors;
   EXPECT_TRUE(contains(beside.output, "not understood")) << beside.output;

@@ -99,7 +99,7 @@ TEST(Program, WrongUsageIsTwo) {
 
 TEST(Program, NamesACommandThatIsNotThere) {
   EXPECT_TRUE(contains(wick({"sing"}).errors, "wick: there is no command 'sing'"));
-  EXPECT_TRUE(contains(wick({"bench", "opz"}).errors, "opz: "));  // a model may have any name
+  EXPECT_TRUE(contains(wick({"bench", "opz"}).errors, "'opz': "));  // a model may have any name
 }
 
 TEST(Program, BadSettingIsOneSentence) {

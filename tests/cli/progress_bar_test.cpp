@@ -11,6 +11,8 @@ TEST(ProgressBar, ShowsRateAndTimeLeft) {
   EXPECT_EQ(progress_line(0, 100, 0, "a", 100), "[                        ]   0 %  a");
   EXPECT_EQ(progress_line(50 << 20, 100 << 20, 5, "blk.0", 100),
             "[############            ]  50 %    10 MiB/s  0:05 left  blk.0");
+  EXPECT_EQ(progress_line(30, 60, 2, "a.wav", 100, ProgressUnit::kSeconds),
+            "[############            ]  50 %  15 times real time  0:02 left  a.wav");
   EXPECT_EQ(progress_line(100, 100, 0, "", 100), "[########################] 100 %  ");
   EXPECT_EQ(progress_line(1, 1 << 30, 10, "long name of a tensor", 30).size(), 30u);
   EXPECT_EQ(progress_line(0, 0, 0, "", 100).substr(0, 26), "[########################]");

@@ -22,7 +22,7 @@ TEST(Serve, AModelThatIsNotThereIsOneSentence) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.errors,
             "wick: '/no/such/model': there is no such file or folder. MODEL is a Hugging Face folder, a .gguf or a "
-            ".safetensors file, or NAME=PATH\n");
+            ".safetensors file, Org/Name, or NAME=MODEL\n");
 }
 
 TEST(Serve, NamesAreDifferent) {

@@ -117,6 +117,16 @@ TEST(TranscriptTest, ReadsTheTag) {
   EXPECT_EQ(both("language None", find_asr_language("en")), "[English] language None");
 }
 
+TEST(TranscriptTest, TheTagNeverShowsWhileItIsWritten) {
+  const std::string written = "language English<asr_text>Hello.";
+  const size_t text = written.find("Hello");
+  for (size_t length = 0; length <= written.size(); ++length) {
+    const std::string expected = length <= text ? "" : written.substr(text, length - text);
+    EXPECT_EQ(read_begun_transcript(written.substr(0, length)).text, expected);
+  }
+  EXPECT_EQ(read_begun_transcript("Hel", find_asr_language("en")).text, "Hel");
+}
+
 TEST(TranscriptTest, KeepsLongRepetitionsOnce) {
   const auto text = [](const std::string& written) { return read_transcript(written).text; };
   EXPECT_EQ(text(repeated("a", 20)), repeated("a", 20));

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/ember.h"
 #include "server/api/api.h"
 #include "server/api/json_copy.h"
 #include "server/http/http_server.h"
@@ -17,12 +18,17 @@ namespace wick {
 class ApiServer {
  public:
   explicit ApiServer(const EngineOptions& engine = {}, HttpServerOptions options = {},
-                     std::shared_ptr<Journal> journal = nullptr)
-      : ApiServer(std::vector<ModelEntry>{ember(engine)}, std::move(options), std::move(journal)) {}
+                     std::shared_ptr<Journal> journal = nullptr, std::shared_ptr<SpeechHost> speech = nullptr)
+      : ApiServer(std::vector<ModelEntry>{ember(engine)}, std::move(options), std::move(journal), std::move(speech)) {}
   explicit ApiServer(std::vector<ModelEntry> models, HttpServerOptions options = {},
-                     std::shared_ptr<Journal> journal = nullptr) {
+                     std::shared_ptr<Journal> journal = nullptr, std::shared_ptr<SpeechHost> speech = nullptr) {
     host_ = std::make_shared<ModelHost>(std::move(models), int64_t{1} << 30);
-    api_ = std::make_unique<Api>(host_, metrics_, std::move(journal));
+    if (!speech) {
+      std::vector<SpeechEntry> listeners;
+      if (has_ember()) listeners.push_back({"ember-asr", {}, {}});
+      speech = std::make_shared<SpeechHost>(std::move(listeners), 2, 4);
+    }
+    api_ = std::make_unique<Api>(host_, metrics_, std::move(journal), nullptr, std::move(speech));
     Router router;
     api_->add_routes(router);
     options.metrics = metrics_;

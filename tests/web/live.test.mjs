@@ -29,6 +29,33 @@ onPage('the engine is seen at work', {url, hash: '#engine'}, async (page) => {
   await page.screenshot('live-engine');
 });
 
+onPage('a dropped recording is written down', {url, hash: '#transcribe'}, async (page) => {
+  await page.waitFor(() => document.querySelector('.transcribe select').options.length > 0);
+  // Half a second of silence as WAV: nobody speaks in it.
+  await page.run(() => {
+    const wav = new Uint8Array(44 + 16000);
+    const view = new DataView(wav.buffer);
+    const text = (at, letters) => [...letters].forEach((letter, i) => view.setUint8(at + i, letter.charCodeAt(0)));
+    text(0, 'RIFF');
+    view.setUint32(4, wav.length - 8, true);
+    text(8, 'WAVEfmt ');
+    view.setUint32(16, 16, true);
+    view.setUint16(20, 1, true);
+    view.setUint16(22, 1, true);
+    view.setUint32(24, 16000, true);
+    view.setUint32(28, 32000, true);
+    view.setUint16(32, 2, true);
+    view.setUint16(34, 16, true);
+    text(36, 'data');
+    view.setUint32(40, 16000, true);
+    const files = new DataTransfer();
+    files.items.add(new File([wav], 'silence.wav', {type: 'audio/wav'}));
+    document.querySelector('.drop-zone').dispatchEvent(new DragEvent('drop', {dataTransfer: files, bubbles: true}));
+  });
+  await page.waitFor(() => document.querySelector('.transcribe .card-head .hint').textContent.includes('Nobody speaks'));
+  assert.equal(await page.run(() => document.querySelector('.transcribe .notice').hidden), true);
+});
+
 onPage('files come with the policy, their types and nothing foreign', {url}, async (page) => {
   const files = await page.run(async () =>
     Promise.all(

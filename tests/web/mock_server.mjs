@@ -46,6 +46,7 @@ export class MockServer {
         progress: 1,
         context: 2048,
       },
+      {id: 'ember-asr', object: 'model', created: 0, owned_by: 'wick', status: 'unloaded', task: 'transcription'},
     ];
     mock.server = createServer((request, response) => mock.route(request, response).catch(() => response.destroy()));
     await new Promise((resolve) => mock.server.listen(port, '127.0.0.1', resolve));
@@ -69,6 +70,7 @@ export class MockServer {
     }
     if (pathname === '/v1/models') return this.sendJson(response, 200, {object: 'list', data: this.models});
     if (pathname === '/v1/engine') return this.sendEngine(response);
+    if (pathname === '/v1/audio/transcriptions') return this.transcribe(request, response);
     if (pathname === '/v1/chat/completions' && request.method === 'POST') return this.chat(request, response);
     return this.sendError(response, 404, `There is no ${pathname}`);
   }
@@ -145,6 +147,26 @@ export class MockServer {
       });
     }
     response.end('data: [DONE]\n\n');
+  }
+
+  // "silence" and "broken" in the form stand for such recordings.
+  async transcribe(request, response) {
+    let form = '';
+    for await (const part of request) form += part;
+    this.requests.push(form);
+    if (form.includes('broken')) return this.sendError(response, 400, 'talk.wav: this is no sound');
+    response.writeHead(200, {'Content-Type': 'text/event-stream'});
+    const send = (value) => response.write(`data: ${JSON.stringify(value)}\n\n`);
+    const texts = form.includes('silence') ? [] : ['Hello there.', 'This is <b>not</b> markup.'];
+    for (const [id, text] of texts.entries()) {
+      for (const word of text.split(' ')) {
+        send({type: 'transcript.text.delta', delta: `${word} `});
+        await pause(2 * this.pace);
+      }
+      send({type: 'transcript.text.segment', id, start: 62.5 * id, end: 62.5 * id + 1.25, text});
+    }
+    send({type: 'transcript.text.done', text: texts.join(' '), usage: {type: 'duration', seconds: 64}});
+    response.end();
   }
 
   async sendEngine(response) {

@@ -30,13 +30,14 @@ async function request(path, {body, signal}) {
     const key = apiKey();
     const headers = {};
     if (key) headers.Authorization = `Bearer ${key}`;
-    if (body) headers['Content-Type'] = 'application/json';
+    const isForm = body instanceof FormData;
+    if (body && !isForm) headers['Content-Type'] = 'application/json';
     let response;
     try {
       response = await fetch(path, {
         method: body ? 'POST' : 'GET',
         headers,
-        body: body && JSON.stringify(body),
+        body: isForm ? body : body && JSON.stringify(body),
         signal,
       });
     } catch (error) {
@@ -49,9 +50,17 @@ async function request(path, {body, signal}) {
   }
 }
 
-export async function listModels(signal) {
+async function allModels(signal) {
   const response = await request('/v1/models', {signal});
   return (await response.json()).data ?? [];
+}
+
+export async function listModels(signal) {
+  return (await allModels(signal)).filter(({task}) => task !== 'transcription');
+}
+
+export async function listSpeechModels(signal) {
+  return (await allModels(signal)).filter(({task}) => task === 'transcription');
 }
 
 async function* jsonEvents(path, options) {
@@ -75,6 +84,12 @@ async function* jsonEvents(path, options) {
 export function streamChat(body, signal) {
   const streaming = {stream: true, stream_options: {include_usage: true}};
   return jsonEvents('/v1/chat/completions', {body: {...body, ...streaming}, signal});
+}
+
+// What is said in a recording: deltas, finished segments and the end.
+export function streamTranscription(form, signal) {
+  form.append('stream', 'true');
+  return jsonEvents('/v1/audio/transcriptions', {body: form, signal});
 }
 
 // How an engine stands, a few times per second, until aborted.

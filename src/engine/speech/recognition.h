@@ -29,6 +29,7 @@ struct RecognizeOptions {
   float temperature = 0;
   uint64_t seed = 0;
   int64_t beams = 1;          // ways that are followed at once, for models that search
+  double piece_seconds = 0;   // longest piece that is given to the model at a time; 0: what suits it
   bool skips_silence = true;  // what no voice is in is not given to the model
 };
 
@@ -49,6 +50,16 @@ struct RecognizedSegment {
   // speaks, and how many times smaller the text becomes by compression (repetition shows in it).
   std::optional<float> mean_logprob, no_speech, compression;
 };
+
+// Moves all times of a segment by so many seconds.
+inline void shift(RecognizedSegment& segment, double seconds) {
+  segment.begin += seconds;
+  segment.end += seconds;
+  for (RecognizedWord& word : segment.words) {
+    word.begin += seconds;
+    word.end += seconds;
+  }
+}
 
 // Seconds of computing.
 struct RecognizeSeconds {

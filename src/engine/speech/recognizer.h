@@ -2,7 +2,10 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/function_ref.h"
 #include "engine/speech/recognition.h"
@@ -29,6 +32,19 @@ struct RecognizeEvent {
 // Answers false to stop: the recognition then holds what was finished.
 using RecognizeCallback = FunctionRef<bool(const RecognizeEvent&)>;
 
+// Speech that is still going on: one piece of sound, as a PieceCutter cuts it. One thread at a time.
+class Utterance {
+ public:
+  virtual ~Utterance() = default;
+  virtual void push(std::span<const float> samples) = 0;
+  // What was said so far, for showing: the last words may still change.
+  virtual std::string guess() = 0;
+  // Forgets the sound, to be given it again: what was computed for sound that is the same need not be again.
+  virtual void restart() = 0;
+  // The text for good, with times from the beginning of the piece; the language stands in `language` if it is not null.
+  virtual RecognizedSegment finish(std::string* language = nullptr) = 0;
+};
+
 // A model that writes down speech. Any number of threads may use one at once; each recording gets the text that it gets
 // alone.
 class SpeechRecognizer {
@@ -44,6 +60,19 @@ class SpeechRecognizer {
   Recognition recognize(AudioReader& sound, const RecognizeOptions& options = {}) const {
     return recognize(sound, options, [](const RecognizeEvent&) { return true; });
   }
+  // The recognizer must live longer. Throws Error(kInvalidArgument) as recognize() does.
+  virtual std::unique_ptr<Utterance> listen(const RecognizeOptions& options) const;
+  // How long a piece of sound may be at most, in seconds.
+  virtual double longest_piece(const RecognizeOptions& options) const = 0;
 };
+
+struct RecognizerOptions : ModelOptions {
+  std::filesystem::path aligner;  // a forced aligner that tells Qwen3-ASR the times of words; empty: none
+};
+
+// The model in a folder or file: Qwen3-ASR, Whisper or wav2vec2. An empty path is Ember-ASR, the one inside this
+// program. Throws Error naming the file and the field at fault, Error(kUnsupported) for models that do not listen.
+std::shared_ptr<const SpeechRecognizer> load_recognizer(const std::filesystem::path& path,
+                                                        const RecognizerOptions& options = {});
 
 }  // namespace wick

@@ -101,4 +101,10 @@ Recognition WhisperRecognizer::recognize(AudioReader& sound, const RecognizeOpti
   return Run(*this, sound, options, callback).run();
 }
 
+// Of a stream: what fits the model's window.
+double WhisperRecognizer::longest_piece(const RecognizeOptions& options) const {
+  constexpr double kWindow = 29;
+  return options.piece_seconds > 0 ? std::min(options.piece_seconds, kWindow) : kWindow;
+}
+
 }  // namespace wick

@@ -29,6 +29,7 @@ class WhisperRecognizer final : public SpeechRecognizer {
   const RecognizerFacts& facts() const override { return facts_; }
   using SpeechRecognizer::recognize;
   Recognition recognize(AudioReader& sound, const RecognizeOptions& options, RecognizeCallback callback) const override;
+  double longest_piece(const RecognizeOptions& options) const override;
 
  private:
   class Run;

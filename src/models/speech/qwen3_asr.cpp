@@ -26,6 +26,24 @@ DecoderConfig read_decoder(const Json& inner) {
   return decoder;
 }
 
+constexpr double kUsualTime = 80;  // milliseconds per class
+constexpr int64_t kMostClasses = 1 << 20;
+
+int32_t token_setting(const Json& config, std::string_view name, const DecoderConfig& decoder) {
+  const int64_t token = config.at(name).as_int();
+  if (token < 0 || token >= decoder.vocabulary) {
+    throw bad_setting(cat(name, " = ", token, ", which is outside the vocabulary of ", decoder.vocabulary));
+  }
+  return static_cast<int32_t>(token);
+}
+
+// How many times a forced aligner tells apart; 0 for models that write text.
+int64_t time_classes(const WeightSource& source, const Json& inner) {
+  if (inner.find("classify_num")) return read_count(ConfigReader(inner), "classify_num", kMostClasses);
+  const TensorEntry* head = source.checkpoint().find("score.weight");
+  return head && head->shape.rank() == 2 ? head->shape[0] : 0;
+}
+
 }  // namespace
 
 bool is_qwen3_asr(const Json& config) {
@@ -37,6 +55,7 @@ struct Qwen3Asr::Settings {
   DecoderConfig decoder;
   AudioEncoderConfig encoder;
   int32_t audio_token = 0;
+  std::optional<Times> times;
 
   std::vector<std::string> stacks() const { return {decoder.names.layers, encoder.prefix + "layers."}; }
 };
@@ -57,12 +76,7 @@ Qwen3Asr::Settings Qwen3Asr::read(const WeightSource& source, const ModelOptions
   if (encoder.output != decoder.hidden) {
     throw bad_setting(cat("output_dim = ", encoder.output, ", expected the text's hidden_size, ", decoder.hidden));
   }
-  const int64_t audio_token = inner.at("audio_token_id").as_int();
-  if (audio_token < 0 || audio_token >= decoder.vocabulary) {
-    throw bad_setting(
-        cat("audio_token_id = ", audio_token, ", which is outside the vocabulary of ", decoder.vocabulary));
-  }
-  settings.audio_token = static_cast<int32_t>(audio_token);
+  settings.audio_token = token_setting(inner, "audio_token_id", decoder);
 
   const bool thinker = source.has("thinker.model.embed_tokens.weight");
   const std::string text = thinker ? "thinker.model." : "model.language_model.";
@@ -70,6 +84,16 @@ Qwen3Asr::Settings Qwen3Asr::read(const WeightSource& source, const ModelOptions
   decoder.names.layers = text + "layers.";
   decoder.names.final_norm = text + "norm";
   decoder.names.head = thinker ? "thinker.lm_head" : "lm_head";
+  if (const int64_t classes = time_classes(source, inner); classes > 0) {
+    const Json& outer = config.find("timestamp_token_id") ? config : inner;
+    settings.times = Times{classes, outer.get("timestamp_segment_time", kUsualTime) / 1e3,
+                           token_setting(outer, "timestamp_token_id", decoder)};
+    if (!(settings.times->seconds > 0)) throw bad_setting("timestamp_segment_time is not above 0");
+    decoder.classes = classes;
+    decoder.tied = false;
+    decoder.head_bias = config.get("token_classification_bias", false);
+    if (!thinker) decoder.names.head = "score";
+  }
   encoder.prefix = thinker ? "thinker.audio_tower." : "model.audio_tower.";
   encoder.project_in = thinker ? "thinker.audio_tower.proj1" : "model.multi_modal_projector.linear_1";
   encoder.project_out = thinker ? "thinker.audio_tower.proj2" : "model.multi_modal_projector.linear_2";
@@ -80,6 +104,7 @@ Qwen3Asr::Qwen3Asr(const Settings& settings, WeightLoader& loader, const ModelOp
     : decoder_(settings.decoder, loader, options),
       encoder_(settings.encoder, loader, options),
       audio_token_(settings.audio_token),
+      times_(settings.times),
       parameters_(loader.parameters()),
       weight_bytes_(loader.bytes()) {}
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "formats/weights.h"
 #include "models/decoder.h"
@@ -34,6 +35,14 @@ class Qwen3Asr {
   const AudioEncoder& encoder() const { return encoder_; }
   const LanguageModel& decoder() const { return decoder_; }
   int32_t audio_token() const { return audio_token_; }  // stands where audio embeddings go
+  // Forced aligners tell times instead of tokens (see ForcedAligner): how many classes of how many seconds each. Null
+  // for models that write.
+  struct Times {
+    int64_t classes = 0;
+    double seconds = 0.08;
+    int32_t token = 0;  // "<timestamp>": where a time is asked for
+  };
+  const Times* times() const { return times_ ? &*times_ : nullptr; }
   int64_t parameters() const { return parameters_; }
   int64_t weight_bytes() const { return weight_bytes_; }
 
@@ -45,6 +54,7 @@ class Qwen3Asr {
   Decoder decoder_;
   AudioEncoder encoder_;
   int32_t audio_token_;
+  std::optional<Times> times_;
   int64_t parameters_, weight_bytes_;
 };
 

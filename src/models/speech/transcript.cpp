@@ -72,4 +72,9 @@ Transcript read_transcript(std::string_view written, const AsrLanguage* forced) 
   return transcript;
 }
 
+Transcript read_begun_transcript(std::string_view written, const AsrLanguage* forced) {
+  if (!forced && written.find(kTag) == std::string_view::npos) return {};
+  return read_transcript(written, forced);
+}
+
 }  // namespace wick

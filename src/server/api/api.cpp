@@ -33,12 +33,14 @@ HttpResponse api_error_response(const std::exception_ptr& error) {
 }
 
 Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal,
-         std::function<void(const std::string&)> say)
+         std::function<void(const std::string&)> say, std::shared_ptr<SpeechHost> speech)
     : host_(std::move(host)),
       metrics_(std::move(metrics)),
       api_metrics_(metrics_, host_),
+      speech_(std::move(speech)),
       live_(host_),
       say_(std::move(say)) {
+  if (speech_) realtime_ = std::make_unique<Realtime>(host_, speech_, api_metrics_);
   if (!journal) return;
   BackgroundHooks hooks;
   hooks.compute = [this](ResponsesRequest request, AnswerHead head, const Exchange& exchange) {
@@ -78,6 +80,8 @@ void Api::add_routes(Router& router) {
   add(router, "GET", "/v1/responses/{id}", &Api::stored_response);
   add(router, "POST", "/v1/responses/{id}", &Api::cancel_response);  // behind the id stands /cancel
   add(router, "DELETE", "/v1/responses/{id}", &Api::delete_response);
+  add(router, "POST", "/v1/audio/transcriptions", &Api::transcriptions);
+  add(router, "POST", "/v1/audio/translations", &Api::translations);
   add(router, "GET", "/v1/models", &Api::list_models);
   add(router, "GET", "/v1/models/{id}", &Api::one_model);
   add(router, "GET", "/v1/engine", &Api::engine);
@@ -87,6 +91,7 @@ void Api::add_routes(Router& router) {
   add(router, "GET", "/health", &Api::health, probe);
   add(router, "GET", "/ready", &Api::ready, probe);
   add(router, "GET", "/openapi.json", &Api::openapi, {.is_public = true});
+  if (realtime_) realtime_->add_routes(router);
 }
 
 std::string Api::model_name(const std::string& model) const {

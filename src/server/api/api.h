@@ -10,10 +10,13 @@
 #include "server/api/background_queue.h"
 #include "server/api/grammar_cache.h"
 #include "server/api/live_state.h"
+#include "server/api/model_answers.h"
+#include "server/api/realtime.h"
 #include "server/api/request_error.h"
 #include "server/http/router.h"
 #include "server/metrics.h"
 #include "server/model_host.h"
+#include "server/speech_host.h"
 
 namespace wick {
 
@@ -21,9 +24,10 @@ namespace wick {
 // longer than the HttpServer it answers for.
 class Api {
  public:
-  // With a journal, responses can be computed in the background; `say` hears what whoever runs the server should know.
+  // With a journal, responses can be computed in the background; `say` hears what whoever runs the server should know;
+  // with a SpeechHost, sound is written down and there are realtime sessions.
   Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal = nullptr,
-      std::function<void(const std::string&)> say = {});
+      std::function<void(const std::string&)> say = {}, std::shared_ptr<SpeechHost> speech = nullptr);
 
   void add_routes(Router& router);
   // From now on, who asks for an answer is told that the server is going; streams of the live state end.
@@ -58,6 +62,10 @@ class Api {
   void stored_response(const HttpRequest& request, const Exchange& exchange);
   void cancel_response(const HttpRequest& request, const Exchange& exchange);
   void delete_response(const HttpRequest& request, const Exchange& exchange);
+  void transcriptions(const HttpRequest& request, const Exchange& exchange);
+  void translations(const HttpRequest& request, const Exchange& exchange);
+  void listen(const HttpRequest& request, const Exchange& exchange, SpeechTask task);
+  std::vector<ModelAnswer> speech_answers() const;
   void list_models(const HttpRequest& request, const Exchange& exchange);
   void one_model(const HttpRequest& request, const Exchange& exchange);
   void tokenize(const HttpRequest& request, const Exchange& exchange);
@@ -72,6 +80,8 @@ class Api {
   std::shared_ptr<Metrics> metrics_;
   ApiMetrics api_metrics_;
   GrammarCache grammars_;
+  std::shared_ptr<SpeechHost> speech_;  // null: no speech models
+  std::unique_ptr<Realtime> realtime_;  // null: the same
   std::atomic<bool> stopped_{false};
   LiveState live_;
   std::function<void(const std::string&)> say_;

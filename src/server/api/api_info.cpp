@@ -27,13 +27,29 @@ HttpResponse json_answer(const T& value, int status = 200) {
 void Api::list_models(const HttpRequest&, const Exchange& exchange) {
   ModelListAnswer answer;
   for (const ModelStatus& status : host_->list()) answer.data.push_back(model_answer(status));
+  for (ModelAnswer& model : speech_answers()) answer.data.push_back(std::move(model));
   exchange->send(json_answer(answer));
+}
+
+std::vector<ModelAnswer> Api::speech_answers() const {
+  std::vector<ModelAnswer> answers;
+  for (const std::string& name : speech_ ? speech_->names() : std::vector<std::string>()) {
+    ModelAnswer answer;
+    answer.id = name;
+    answer.status = to_string(speech_->is_loaded(name) ? ModelState::kReady : ModelState::kUnloaded);
+    answer.task = "transcription";
+    answers.push_back(std::move(answer));
+  }
+  return answers;
 }
 
 void Api::one_model(const HttpRequest& request, const Exchange& exchange) {
   const std::string_view id = path_parameter(request.path, "/v1/models/{id}");
   for (const ModelStatus& status : host_->list()) {
     if (status.name == id) return exchange->send(json_answer(model_answer(status)));
+  }
+  for (const ModelAnswer& model : speech_answers()) {
+    if (model.id == id) return exchange->send(json_answer(model));
   }
   throw RequestError("model", cat("there is no model ", in_quotes(id)), "model_not_found", 404);
 }

@@ -1,3 +1,5 @@
+#include "server/api/json_text.h"
+
 #include "server/api/api.h"
 
 namespace wick {
@@ -25,16 +27,18 @@ size_t most_values(std::string_view text) {
 
 }  // namespace
 
-Json json_body(const HttpRequest& request) {
-  if (request.body.empty()) throw RequestError({}, "the body is empty, expected JSON");
-  if (request.body.size() > kMostValues && most_values(request.body) > kMostValues) {
-    throw RequestError({}, cat("the body has more than ", kMostValues, " values"), "invalid_json", 413);
+Json json_text(std::string_view text, std::string_view what) {
+  if (text.empty()) throw RequestError({}, cat(what, " is empty, expected JSON"));
+  if (text.size() > kMostValues && most_values(text) > kMostValues) {
+    throw RequestError({}, cat(what, " has more than ", kMostValues, " values"), "invalid_json", 413);
   }
   try {
-    return Json::parse(request.body, "the body");
+    return Json::parse(text, what);
   } catch (const Error& error) {
     throw RequestError({}, error.what(), "invalid_json");
   }
 }
+
+Json json_body(const HttpRequest& request) { return json_text(request.body, "the body"); }
 
 }  // namespace wick

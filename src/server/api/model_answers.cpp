@@ -13,7 +13,8 @@ const Fields<ModelAnswer>& ModelAnswer::fields() {
                                       .add("progress", &R::progress, "While loading: 0 to 1. An extension.")
                                       .add("error", &R::error, "Why it failed. An extension.")
                                       .add("context", &R::context, "Tokens of one sequence. An extension.")
-                                      .add("bytes", &R::bytes, "Weights and cache. An extension.");
+                                      .add("bytes", &R::bytes, "Weights and cache. An extension.")
+                                      .add("task", &R::task, "transcription, for models that listen. An extension.");
   return fields;
 }
 

@@ -9,6 +9,8 @@
 #include "server/api/model_answers.h"
 #include "server/api/responses_request.h"
 #include "server/api/token_requests.h"
+#include "server/api/transcription_answer.h"
+#include "server/api/transcription_request.h"
 
 namespace wick {
 namespace {
@@ -43,13 +45,14 @@ class Document {
  public:
   // `answer`: the schema of status 200; `events`: that of one event of a stream, if the answer can be one.
   void add(const char* method, const std::string& path, const char* id, const char* summary, OrderedJson answer,
-           std::optional<OrderedJson> request = {}, std::optional<OrderedJson> events = {}) {
+           std::optional<OrderedJson> request = {}, std::optional<OrderedJson> events = {},
+           const char* request_type = "application/json") {
     OrderedJson operation = {{"operationId", id}, {"summary", summary}};
     if (path.find('{') != std::string::npos) {
       operation["parameters"] = {
           {{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}}};
     }
-    if (request) operation["requestBody"] = {{"required", true}, {"content", content("application/json", *request)}};
+    if (request) operation["requestBody"] = {{"required", true}, {"content", content(request_type, *request)}};
     OrderedJson success = std::move(answer);
     if (events) success.update(content("text/event-stream", *events));
     operation["responses"]["200"] = {{"description", "The answer."}, {"content", std::move(success)}};
@@ -62,6 +65,12 @@ class Document {
     paths_[path][method]["parameters"].push_back(
         {{"name", name}, {"in", "header"}, {"description", doc}, {"schema", {{"type", "string"}}}});
   }
+  // What answers is no body but a web socket.
+  void upgrade(const char* method, const std::string& path) {
+    OrderedJson& responses = paths_[path][method]["responses"];
+    responses.erase("200");
+    responses["101"] = {{"description", "The connection is a web socket."}};
+  }
   template <typename T>
   OrderedJson json() {
     return content("application/json", set_.reference<T>());
@@ -73,6 +82,26 @@ class Document {
   SchemaSet set_;
   OrderedJson paths_ = OrderedJson::object();
 };
+
+// The form of a recording: its fields and the file.
+OrderedJson recording_form(SchemaSet& set) {
+  OrderedJson file = {{"type", "object"},
+                      {"properties", {{"file", {{"type", "string"}, {"format", "binary"}}}}},
+                      {"required", {"file"}}};
+  return {{"allOf", {set.reference<TranscriptionRequest>(), std::move(file)}}};
+}
+
+void add_audio(Document& document) {
+  SchemaSet& set = document.set();
+  OrderedJson answer = content(
+      "application/json", {{"anyOf", {set.reference<TranscriptAnswer>(), set.reference<VerboseTranscriptAnswer>()}}});
+  answer.update(content("text/plain", {{"type", "string"}}));
+  answer.update(content("text/vtt", {{"type", "string"}}));
+  document.add("post", "/v1/audio/transcriptions", "createTranscription", "Write down what is said.", answer,
+               recording_form(set), set.reference<TranscriptEvent>(), "multipart/form-data");
+  document.add("post", "/v1/audio/translations", "createTranslation", "Write down in English what is said.", answer,
+               recording_form(set), set.reference<TranscriptEvent>(), "multipart/form-data");
+}
 
 }  // namespace
 
@@ -94,6 +123,10 @@ OrderedJson openapi_document() {
                content("application/json", object));
   document.add("delete", "/v1/responses/{id}", "deleteResponse", "Forget a response in the background.",
                document.json<DeletedResponse>());
+  add_audio(document);
+  document.add("get", "/v1/realtime", "openRealtime", "A web socket of OpenAI's realtime events.",
+               content("application/json", object));
+  document.upgrade("get", "/v1/realtime");
   document.add("get", "/v1/models", "listModels", "The models and how they stand.", document.json<ModelListAnswer>());
   document.add("get", "/v1/models/{id}", "retrieveModel", "One model.", document.json<ModelAnswer>());
   document.add("get", "/v1/engine", "watchEngine", "How a model's engine stands, a few times a second.",

@@ -69,6 +69,13 @@ void AnswerLink::finish() {
   end_with({AnswerEvent::Kind::kFinish, {}, {}}, unused);
 }
 
+void AnswerLink::upgrade(HttpResponse head, std::shared_ptr<WebSocketListener> listener) {
+  Callback unused;
+  const std::lock_guard lock(mutex_);
+  if (!sink_) return;
+  end_with({AnswerEvent::Kind::kUpgrade, std::move(head), {}, std::move(listener)}, unused);
+}
+
 void AnswerLink::fail(HttpResponse response) {
   Callback unused;
   const std::lock_guard lock(mutex_);
@@ -135,6 +142,15 @@ void run_handler(const HttpHandler& handler, const HttpRequest& request, const s
   const auto exchange = linked_exchange(link);  // outlives the handler, so that an exception finds it unanswered
   try {
     handler(request, exchange);
+  } catch (...) {
+    link->fail(error_response(std::current_exception()));
+  }
+}
+
+void run_handler(const WebSocketHandler& handler, const HttpRequest& request, HttpResponse head,
+                 const std::shared_ptr<AnswerLink>& link) {
+  try {
+    link->upgrade(std::move(head), handler(request));
   } catch (...) {
     link->fail(error_response(std::current_exception()));
   }

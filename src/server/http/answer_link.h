@@ -6,6 +6,7 @@
 #include <string>
 
 #include "server/http/exchange.h"
+#include "server/http/web_socket.h"
 
 namespace wick {
 
@@ -16,12 +17,14 @@ struct AnswerEvent {
     kBegin,
     kWrite,
     kFinish,
+    kUpgrade,
     kFail,  // the response is sent if nothing was yet; else the answer ends in the middle
     kDrop   // nobody will answer, and the client has left
   };
   Kind kind;
-  HttpResponse response;  // of kSend, kBegin and kFail
-  std::string chunk;      // of kWrite
+  HttpResponse response;                             // of kSend, kBegin, kUpgrade and kFail
+  std::string chunk;                                 // of kWrite
+  std::shared_ptr<WebSocketListener> listener = {};  // of kUpgrade
 };
 
 // The connection as an answer sees it.
@@ -42,6 +45,7 @@ class AnswerLink {
   void begin(HttpResponse head);
   void write(std::string chunk);
   void finish();
+  void upgrade(HttpResponse head, std::shared_ptr<WebSocketListener> listener);
   void fail(HttpResponse response);
   void drop();  // the last reference to the exchange has gone
   void on_close(std::function<void()> callback);
@@ -71,5 +75,8 @@ std::shared_ptr<HttpExchange> linked_exchange(std::shared_ptr<AnswerLink> link);
 
 // Runs the handler; what it throws becomes the answer.
 void run_handler(const HttpHandler& handler, const HttpRequest& request, const std::shared_ptr<AnswerLink>& link);
+// The same for one that makes web sockets; `head` is the answer when it does.
+void run_handler(const WebSocketHandler& handler, const HttpRequest& request, HttpResponse head,
+                 const std::shared_ptr<AnswerLink>& link);
 
 }  // namespace wick

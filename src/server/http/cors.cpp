@@ -42,6 +42,13 @@ HttpFields Cors::fields(const HttpRequest& request) const {
   return fields;
 }
 
+bool Cors::admits(const HttpRequest& request) const {
+  const auto origin = request.header("origin");
+  if (!origin || allows(*origin)) return true;
+  const size_t scheme = origin->find("://");
+  return scheme != std::string_view::npos && origin->substr(scheme + 3) == request.header("host").value_or("");
+}
+
 HttpFields Cors::preflight_fields(const HttpRequest& request, std::string_view methods) const {
   const auto origin = request.header("origin");
   if (!origin || !allows(*origin) || !request.header("access-control-request-method")) return {};

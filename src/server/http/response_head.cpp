@@ -55,7 +55,12 @@ std::string response_head(const HttpResponse& response, const ResponseFacts& fac
   }
   if (facts.framing == BodyFraming::kLength) head += cat("Content-Length: ", response.body.size(), "\r\n");
   if (facts.framing == BodyFraming::kChunks) head += "Transfer-Encoding: chunked\r\n";
-  head += facts.keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
+  const std::string_view then = facts.keep_alive ? "keep-alive" : "close";
+  switch (response.status) {
+    case 101: head += "Connection: Upgrade\r\n"; break;
+    case 426: head += cat("Connection: Upgrade, ", then, "\r\n"); break;
+    default: head += cat("Connection: ", then, "\r\n");
+  }
   for (const auto& [name, value] : response.headers) append_field(head, name, value);
   for (const auto& [name, value] : more_fields) append_field(head, name, value);
   head += "\r\n";

@@ -28,6 +28,15 @@ std::string_view path_parameter(std::string_view path, std::string_view pattern)
 std::string_view Router::Path::prefix() const { return prefix_of(pattern); }
 
 void Router::add(std::string method, std::string pattern, HttpHandler handler, RouteOptions options) {
+  add(Route{std::move(method), std::move(pattern), std::move(handler), {}, std::move(options)});
+}
+
+void Router::add_web_socket(std::string pattern, WebSocketHandler handler, RouteOptions options) {
+  add(Route{"GET", std::move(pattern), {}, std::move(handler), std::move(options)});
+}
+
+void Router::add(Route route) {
+  const std::string &method = route.method, &pattern = route.pattern;
   if (!is_valid(pattern)) {
     throw Error(ErrorCode::kInvalidArgument, cat("route '", pattern, "': expected '/path' or '/path/{parameter}'"));
   }
@@ -37,12 +46,12 @@ void Router::add(std::string method, std::string pattern, HttpHandler handler, R
   }
   auto path = std::find_if(paths_.begin(), paths_.end(), [&](const Path& one) { return one.pattern == pattern; });
   if (path == paths_.end()) path = paths_.insert(path, Path{pattern, {}});
-  for (const Route& route : path->routes) {
-    if (route.method == method) {
+  for (const Route& other : path->routes) {
+    if (other.method == method) {
       throw Error(ErrorCode::kInvalidArgument, cat("route '", method, " ", pattern, "' is there already"));
     }
   }
-  path->routes.push_back({std::move(method), std::move(pattern), std::move(handler), options});
+  path->routes.push_back(std::move(route));
 }
 
 const Router::Path* Router::find_path(std::string_view path) const {

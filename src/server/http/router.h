@@ -5,18 +5,21 @@
 #include <vector>
 
 #include "server/http/exchange.h"
+#include "server/http/web_socket.h"
 
 namespace wick {
 
 struct RouteOptions {
-  bool quick = false;      // runs on the thread of the connections, so it must return at once
-  bool is_public = false;  // needs no API key
+  bool quick = false;         // runs on the thread of the connections, so it must return at once
+  bool is_public = false;     // needs no API key
+  std::string protocol = {};  // of a web socket: agreed on when the client offers it
 };
 
 struct Route {
   std::string method;
   std::string pattern;
-  HttpHandler handler;
+  HttpHandler handler;          // null: a web socket
+  WebSocketHandler web_socket;  // null: none
   RouteOptions options;
 };
 
@@ -27,6 +30,8 @@ class Router {
   // Throws Error(kInvalidArgument) for a pattern of another form and for one that is there already. A route for GET
   // answers HEAD, too.
   void add(std::string method, std::string pattern, HttpHandler handler, RouteOptions options = {});
+  // The same for GET requests that are to become web sockets; the handler is never a quick one.
+  void add_web_socket(std::string pattern, WebSocketHandler handler, RouteOptions options = {});
 
   struct Match {
     const Route* route = nullptr;  // null: see `allowed`
@@ -36,6 +41,7 @@ class Router {
   Match find(std::string_view method, std::string_view path) const;
 
  private:
+  void add(Route route);
   struct Path {
     std::string pattern;
     std::string_view prefix() const;  // what stands before the parameter; all of it when there is none

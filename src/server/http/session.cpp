@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "server/http/error_response.h"
+#include "server/http/web_socket_handshake.h"
 
 namespace wick {
 namespace {
@@ -41,8 +42,10 @@ void Session::start() {
 void Session::read_more() {
   if (reading_ || input_ended_ || phase_ == Phase::kClosed) return;
   if (phase_ == Phase::kAnswer && buffer_.size() >= kMaxPipelined) return;
+  if (has_too_much_to_hear()) return;
   reading_ = true;
-  const auto room = buffer_.prepare(phase_ == Phase::kBody ? kReadAtOnceOfBody : kReadAtOnce);
+  const auto room =
+      buffer_.prepare(phase_ == Phase::kBody || phase_ == Phase::kWebSocket ? kReadAtOnceOfBody : kReadAtOnce);
   stream_->read_some(room, [self = shared_from_this()](ErrorCode error, size_t bytes) { self->on_read(error, bytes); });
 }
 
@@ -53,6 +56,7 @@ void Session::on_read(ErrorCode error, size_t bytes) {
   if (error) return on_client_end(error);
   switch (phase_) {
     case Phase::kAnswer: break;
+    case Phase::kWebSocket: read_frames(); break;
     case Phase::kDrain:
       drained_ += bytes;
       buffer_.clear();
@@ -149,7 +153,8 @@ bool Session::is_admitted(const Router::Match& match) {
     return false;
   }
   if (!context_.options.keys || match.route->options.is_public) return true;
-  const std::string_view token = bearer_token(request.header("authorization").value_or(""));
+  std::string_view token = bearer_token(request.header("authorization").value_or(""));
+  if (token.empty() && match.route->web_socket) token = protocol_key(request);
   request.key_name = context_.options.keys->name_of(token);
   entry_.key_name = request.key_name;
   if (!request.key_name.empty()) return true;
@@ -172,6 +177,7 @@ void Session::on_request() {
     entry_.request_body = request->body.substr(0, RequestLog::kMaxBody);
   }
   link_ = std::make_shared<AnswerLink>(shared_from_this());
+  if (route_->web_socket) return ask_for_web_socket(request);
   if (route_->options.quick) return run_handler(route_->handler, *request, link_);
   asio::post(context_.workers,
              [route = route_, request, link = link_] { run_handler(route->handler, *request, link); });
@@ -180,6 +186,7 @@ void Session::on_request() {
 void Session::shut_down() {
   const bool is_idle = phase_ == Phase::kHandshake || (phase_ == Phase::kIdle && buffer_.size() == 0);
   if (is_idle) close();
+  if (phase_ == Phase::kWebSocket) say_goodbye(WebSocketClose::kGoingAway, "The server is shutting down.");
 }
 
 void Session::close() {
@@ -190,7 +197,8 @@ void Session::close() {
   stream_->close();
   record();
   if (const auto link = std::exchange(link_, nullptr)) link->cut();
-  context_.closed(*this);
+  if (web_socket_) end_web_socket(WebSocketClose::kLost);
+  if (listener_is_done_) context_.closed(*this);
 }
 
 void Session::cut_off() {
@@ -224,6 +232,7 @@ void Session::on_deadline() {
     case Phase::kBody:
       return reject(error_response(408, cat("The body took longer than ", limits_.body_time.count(), " ms.")));
     case Phase::kAnswer: return cut_off();
+    case Phase::kWebSocket: return on_silence();
     default: return close();
   }
 }

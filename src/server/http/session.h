@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <chrono>
@@ -17,6 +18,7 @@
 #include "server/http/output_queue.h"
 #include "server/http/request_reader.h"
 #include "server/http/response_head.h"
+#include "server/http/web_socket_link.h"
 
 namespace wick {
 
@@ -33,29 +35,34 @@ struct SessionContext {
   std::function<void(Session&)> closed;
 };
 
-// One connection: reads a request, has it answered, and starts again. All its functions but post() run on its executor.
-// A read is always under way, so that a client that goes is noticed while its answer is being made.
-class Session : public AnswerSink, public std::enable_shared_from_this<Session> {
+// One connection: reads a request, has it answered, and starts again, until one makes a web socket of it. All its
+// functions but those that post run on its executor. A read is always under way, so that a client that goes is noticed
+// while its answer is being made; only the listener of a web socket that has too much to hear lets it wait.
+class Session : public AnswerSink, public WebSocketSink, public std::enable_shared_from_this<Session> {
  public:
   Session(SessionContext& context, std::unique_ptr<ByteStream> stream, boost::asio::any_io_executor executor,
           std::string client);
 
   void start();
-  void post(AnswerEvent event) override;  // on any thread
-  void shut_down();                       // at once when idle, else behind the answer
-  void close();                           // at once
-  void cut_off();                         // the same, and forgets what the client has not taken
+  void post(AnswerEvent event) override;  // on any thread; so the next two
+  void post_message(FrameKind kind, std::string payload) override;
+  void post_close(uint16_t code, std::string reason) override;
+  void shut_down();  // at once when idle, else behind the answer; web sockets hear a goodbye
+  void close();      // at once
+  void cut_off();    // the same, and forgets what the client has not taken
   const boost::asio::any_io_executor& executor() const { return executor_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   using ErrorCode = boost::system::error_code;
+  static constexpr std::chrono::milliseconds kDrainTime{2000};
   enum class Phase {
     kHandshake,
     kIdle,    // between requests
     kHeader,  // the first byte is there
     kBody,
     kAnswer,
+    kWebSocket,
     kDrain,  // everything is sent; reading until the client closes, so that it gets to see what was sent
     kClosed
   };
@@ -85,6 +92,17 @@ class Session : public AnswerSink, public std::enable_shared_from_this<Session> 
   void record();
   std::string head_text(const HttpResponse& response, BodyFraming framing);
   void remember_body(std::string_view bytes);
+
+  // Web sockets (session_web_socket.cpp)
+  void ask_for_web_socket(const std::shared_ptr<const HttpRequest>& request);
+  void open_web_socket(const HttpResponse& head, std::shared_ptr<WebSocketListener> listener);
+  void read_frames();
+  void tell(size_t bytes, std::function<void(WebSocketListener&)> call);  // the listener, on a worker
+  void send_frame(FrameKind kind, std::string payload);
+  void say_goodbye(uint16_t code, std::string_view reason);
+  void end_web_socket(uint16_t code);  // the listener hears it
+  void on_silence();
+  bool has_too_much_to_hear() const;
 
   // Time
   void set_deadline(std::chrono::milliseconds time);
@@ -122,6 +140,19 @@ class Session : public AnswerSink, public std::enable_shared_from_this<Session> 
   OutputQueue queue_;
   std::string chunk_;  // written by the handler while the socket was busy
   bool writing_ = false;
+
+  struct OpenWebSocket {
+    WebSocketReader reader;
+    std::shared_ptr<WebSocketListener> listener;
+    std::shared_ptr<WebSocketLink> link;
+    boost::asio::strand<boost::asio::thread_pool::executor_type> strand;  // on which the listener is called
+    size_t unheard = 0;                                                   // bytes that wait for it
+    uint64_t messages_in = 0, messages_out = 0;
+    bool has_ended = false;    // for the listener
+    bool awaits_sign = false;  // a ping is out
+  };
+  std::optional<OpenWebSocket> web_socket_;
+  bool listener_is_done_ = true;  // else the server still has to wait for it
 
   boost::asio::steady_timer timer_;
   Clock::time_point deadline_ = Clock::time_point::max();

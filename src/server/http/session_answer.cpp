@@ -7,8 +7,6 @@
 namespace wick {
 namespace {
 
-constexpr std::chrono::milliseconds kDrainTime{2000};
-
 std::string hex(size_t value) {
   std::string digits;
   for (; value > 0; value >>= 4) digits.insert(digits.begin(), "0123456789abcdef"[value & 15]);
@@ -30,6 +28,7 @@ void Session::on_answer(AnswerEvent event) {
     case AnswerEvent::Kind::kBegin: return begin(std::move(event.response));
     case AnswerEvent::Kind::kWrite: return append_chunk(std::move(event.chunk));
     case AnswerEvent::Kind::kFinish: return finish();
+    case AnswerEvent::Kind::kUpgrade: return open_web_socket(event.response, std::move(event.listener));
     case AnswerEvent::Kind::kFail:
       if (entry_.status == 0) return send(std::move(event.response));
       return break_off();
@@ -117,9 +116,9 @@ void Session::break_off() {
 void Session::pump() {
   if (writing_ || phase_ == Phase::kClosed) return;
   if (queue_.empty()) {
-    if (phase_ != Phase::kAnswer) return;
-    clear_deadline();
-    if (ended_) on_answered();
+    const bool is_answer = phase_ == Phase::kAnswer;
+    if (is_answer) clear_deadline();
+    if (ended_ && (is_answer || phase_ == Phase::kWebSocket)) on_answered();
     return;
   }
   writing_ = true;
@@ -144,7 +143,7 @@ void Session::on_answered() {
   record();
   link_.reset();
   if (is_broken_ && framing_ == BodyFraming::kToTheEnd) return cut_off();  // a plain end would look like the whole
-  if (!keep_alive_ || input_ended_ || context_.stopping) return leave();
+  if (!keep_alive_ || input_ended_ || context_.stopping || web_socket_) return leave();
   phase_ = Phase::kIdle;
   set_deadline(limits_.idle_time);
   parse();
@@ -171,7 +170,7 @@ void Session::record() {
   if (std::exchange(is_recorded_, true)) return;
   constexpr int kClientLeft = 499;
   entry_.seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-  entry_.bytes_in = reader_->bytes();
+  entry_.bytes_in = reader_->bytes() + (web_socket_ ? web_socket_->reader.bytes() : 0);
   if (entry_.status == 0) entry_.status = kClientLeft;
   if (context_.options.log) context_.options.log->write(entry_);
   if (Metrics* metrics = context_.options.metrics.get()) {

@@ -1,0 +1,137 @@
+#include "engine/speech/asr_utterance.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "engine/compute_turn.h"
+#include "ops/cat.h"
+
+namespace wick {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// As the makers of Qwen3-ASR stream: the first guesses are free, later ones keep all but the last tokens.
+constexpr int64_t kFreeGuesses = 2, kLooseTokens = 5;
+// Nobody says more: what is longer repeats itself.
+constexpr double kTokensPerSecond = 16;
+constexpr int64_t kTokensBesides = 48;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+bool is_same(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() &&
+         std::memcmp(a.data<float>(), b.data<float>(), static_cast<size_t>(a.numel()) * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+AsrUtterance::AsrUtterance(const AsrEar& ear, const RecognizeOptions& options)
+    : ear_(ear), options_(options), language_(find_asr_language(options.language)), mel_(LogMelOptions::qwen3_asr()) {}
+
+void AsrUtterance::push(std::span<const float> samples) {
+  const auto start = Clock::now();
+  mel_.push(samples);
+  took_.mel += seconds_since(start);
+}
+
+Tensor AsrUtterance::hear() {
+  const AudioEncoder& encoder = ear_.model.encoder();
+  const int64_t frames = mel_.frames(), each = encoder.config().window_frames();
+  const auto count = static_cast<size_t>((frames + each - 1) / each);
+  windows_.resize(std::max(count, windows_.size()));
+  std::vector<Tensor> rows;
+  for (size_t i = 0; i < count; ++i) {
+    const auto start = Clock::now();
+    const int64_t begin = static_cast<int64_t>(i) * each;
+    Tensor mel = mel_.features(begin, std::min(begin + each, frames));
+    took_.mel += seconds_since(start);
+    Window& window = windows_[i];
+    // Louder sound later on may change what was before: then it is encoded again.
+    if (!window.rows.defined() || !is_same(window.mel, mel)) {
+      const std::lock_guard turn(compute_turn());
+      const auto listening = Clock::now();
+      window.rows = encoder.encode(mel);
+      window.mel = std::move(mel);
+      took_.encoder += seconds_since(listening);
+    }
+    rows.push_back(window.rows);
+  }
+  return rows.size() == 1 ? rows.front() : cat(rows, 0);
+}
+
+std::unique_ptr<AsrRequest> AsrUtterance::ask(std::span<const int32_t> begun) {
+  const Tensor rows = hear();
+  AsrPrompt prompt =
+      asr_prompt(ear_.text.tokenizer(), ear_.model.audio_token(), rows.dim(0), {options_.context, language_});
+  prompt.tokens.insert(prompt.tokens.end(), begun.begin(), begun.end());
+  EngineRequest request;
+  request.prompt = std::move(prompt.tokens);
+  request.embeddings.push_back({prompt.audio_position, rows});
+  request.params.sampling.temperature = options_.temperature;
+  request.params.sampling.seed = options_.seed;
+  request.params.sampling.logprobs = 0;
+  request.params.max_new_tokens = kTokensBesides + static_cast<int64_t>(seconds() * kTokensPerSecond);
+  request.params.show_special = true;  // the tag between language and text
+  return std::make_unique<AsrRequest>(ear_.engine, std::move(request));
+}
+
+std::string AsrUtterance::guess() {
+  if (mel_.samples() == 0) return {};
+  std::vector<int32_t> begun;
+  if (guesses_++ >= kFreeGuesses && std::ssize(guessed_) > kLooseTokens) {
+    begun.assign(guessed_.begin(), guessed_.end() - kLooseTokens);
+  }
+  const GenerateResult result = ask(begun)->result();
+  guessed_ = std::move(begun);
+  guessed_.insert(guessed_.end(), result.tokens.begin(), result.tokens.end());
+  return read_transcript(ear_.text.tokenizer().decode(guessed_), language_).text;
+}
+
+void AsrUtterance::restart() {
+  mel_ = LogMel(mel_.options());
+  guessed_.clear();
+  guesses_ = 0;
+}
+
+void AsrUtterance::start() { request_ = ask({}); }
+
+Transcript AsrUtterance::wait_for_more(size_t& seen) const {
+  const std::string written = request_->wait_for_more(seen);
+  seen = written.size();
+  return read_begun_transcript(written, language_);
+}
+
+RecognizedSegment AsrUtterance::end(std::string* language, Recognition& totals) {
+  const GenerateResult result = request_->result();
+  const Transcript transcript = read_transcript(result.text, language_);
+  RecognizedSegment segment;
+  segment.end = seconds();
+  segment.text = transcript.text;
+  segment.tokens = result.tokens;
+  segment.temperature = options_.temperature;
+  if (!result.tokens.empty()) {
+    segment.mean_logprob = static_cast<float>(request_->logprob_sum() / static_cast<double>(result.tokens.size()));
+  }
+  if (options_.times == TimeDetail::kWords) segment.words = ear_.aligner->align(mel_.features(), segment.text);
+  if (language) {
+    const AsrLanguage* known = find_asr_language(transcript.language);
+    *language = known ? std::string(known->code) : transcript.language;
+  }
+  totals.tokens += std::ssize(result.tokens);
+  totals.took.mel += took_.mel;
+  totals.took.encoder += took_.encoder;
+  totals.took.prompt += result.prefill_seconds;
+  totals.took.decoder += result.decode_seconds;
+  return segment;
+}
+
+RecognizedSegment AsrUtterance::finish(std::string* language) {
+  if (mel_.samples() == 0) return {};
+  start();
+  Recognition ignored;
+  return end(language, ignored);
+}
+
+}  // namespace wick

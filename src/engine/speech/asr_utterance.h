@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/speech/asr_request.h"
+#include "engine/speech/forced_aligner.h"
+#include "engine/speech/recognizer.h"
+#include "media/log_mel.h"
+#include "models/speech/asr_prompt.h"
+#include "models/speech/qwen3_asr.h"
+#include "models/speech/transcript.h"
+
+namespace wick {
+
+// What listens: the model and the engine that its decoder runs in. All must live longer than what they are given to.
+struct AsrEar {
+  const Qwen3Asr& model;
+  const TextModel& text;
+  Engine& engine;
+  const ForcedAligner* aligner = nullptr;  // tells the times of words
+};
+
+// One piece of sound on its way to text. Windows of the encoder that are full are encoded once, and what the decoder
+// makes of them is found again by the engine.
+class AsrUtterance final : public Utterance {
+ public:
+  AsrUtterance(const AsrEar& ear, const RecognizeOptions& options);
+
+  void push(std::span<const float> samples) override;
+  std::string guess() override;
+  void restart() override;
+  RecognizedSegment finish(std::string* language = nullptr) override;
+
+  // The two halves of finish(): the decoder is at work between them. Sound must not be pushed any more.
+  void start();
+  // What was written so far; waits for more than `seen` bytes.
+  Transcript wait_for_more(size_t& seen) const;
+  bool is_over() const { return request_->is_over(); }
+  RecognizedSegment end(std::string* language, Recognition& totals);
+
+  double seconds() const { return static_cast<double>(mel_.samples()) / kMelSampleRate; }
+
+ private:
+  struct Window {
+    Tensor mel, rows;
+  };
+  Tensor hear();  // what the encoder makes of all the sound
+  std::unique_ptr<AsrRequest> ask(std::span<const int32_t> begun);
+
+  AsrEar ear_;
+  RecognizeOptions options_;
+  const AsrLanguage* language_;  // null: the model finds out
+  LogMel mel_;
+  std::vector<Window> windows_;
+  std::vector<int32_t> guessed_;  // tokens of the last guess
+  int64_t guesses_ = 0;
+  std::unique_ptr<AsrRequest> request_;
+  RecognizeSeconds took_;
+};
+
+}  // namespace wick

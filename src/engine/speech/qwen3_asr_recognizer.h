@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/engine.h"
+#include "engine/speech/asr_utterance.h"
+#include "engine/speech/forced_aligner.h"
+#include "engine/speech/recognizer.h"
+#include "engine/text_model.h"
+#include "models/speech/asr_prompt.h"
+#include "models/speech/qwen3_asr.h"
+
+namespace wick {
+
+// Qwen3-ASR: pieces of all recordings are written down together, in the batches of one engine.
+class Qwen3AsrRecognizer final : public SpeechRecognizer {
+ public:
+  // A Hugging Face folder or file. An empty path is Ember-ASR.
+  explicit Qwen3AsrRecognizer(const std::filesystem::path& path, const RecognizerOptions& options = {});
+
+  const RecognizerFacts& facts() const override { return facts_; }
+  using SpeechRecognizer::recognize;
+  Recognition recognize(AudioReader& sound, const RecognizeOptions& options, RecognizeCallback callback) const override;
+  std::unique_ptr<Utterance> listen(const RecognizeOptions& options) const override;
+  double longest_piece(const RecognizeOptions& options) const override;
+
+  // For those who look inside.
+  const Qwen3Asr& model() const { return *asr_; }
+  Engine& engine() const { return *engine_; }
+
+ private:
+  void check(const RecognizeOptions& options) const;
+  AsrEar ear() const { return {*asr_, *text_, *engine_, aligner_.get()}; }
+
+  std::shared_ptr<const Qwen3Asr> asr_;
+  std::shared_ptr<const TextModel> text_;
+  std::shared_ptr<const ForcedAligner> aligner_;  // null: nobody tells the times of words
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<EngineThread> thread_;
+  RecognizerFacts facts_;
+  double piece_seconds_;  // that suit the model
+};
+
+}  // namespace wick

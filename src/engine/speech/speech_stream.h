@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/function_ref.h"
+#include "engine/speech/recognizer.h"
+#include "media/piece_cutter.h"
+
+namespace wick {
+
+struct StreamEvent {
+  enum class Kind : uint8_t {
+    kSpeech,   // somebody began to speak
+    kGuess,    // the text of the piece so far; its last words may still change
+    kSegment,  // the text of a piece for good; empty when it was no speech after all
+  };
+  Kind kind;
+  double begin = 0;                            // of the piece, in seconds from the beginning of the stream
+  std::string_view text;                       // kGuess and kSegment
+  const RecognizedSegment* segment = nullptr;  // kSegment
+  std::string_view language;                   // kSegment
+};
+using StreamCallback = FunctionRef<void(const StreamEvent&)>;
+
+// Writes down sound while it comes. Pieces are cut as those of a file are and each is written down as it would be
+// there, so models that hear a piece at a time (Qwen3-ASR) end with the text of the whole file. One thread at a time.
+class SpeechStream {
+ public:
+  // `scorer` tells where somebody speaks; null: EnergyScorer.
+  SpeechStream(std::shared_ptr<const SpeechRecognizer> recognizer, const RecognizeOptions& options,
+               std::unique_ptr<VoiceScorer> scorer = nullptr);
+
+  // Sound of any length, mono at 16 kHz. Guesses once, at its end, if enough new sound has come since the last time:
+  // who falls behind pushes more at a time and guesses less often.
+  void push(std::span<const float> samples, StreamCallback callback);
+  // The sound is over.
+  void finish(StreamCallback callback);
+
+  bool is_speaking() const { return cutter_.open_since().has_value(); }
+  double seconds() const;  // pushed
+
+ private:
+  void follow(StreamCallback callback);
+  void end_piece(const SoundPiece& piece, StreamCallback callback);
+
+  std::shared_ptr<const SpeechRecognizer> recognizer_;
+  PieceCutter cutter_;
+  std::unique_ptr<Utterance> utterance_;  // of the open piece
+  std::optional<int64_t> begun_;          // where that began
+  int64_t heard_ = 0, guessed_ = 0;       // samples of it that the utterance has, and had at the last guess
+};
+
+}  // namespace wick

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/speech/speech_stream.h"
+#include "media/resampler.h"
+#include "server/speech_host.h"
+
+namespace wick {
+
+// How a realtime session listens.
+struct EarSettings {
+  std::string model;
+  RecognizeOptions options;
+  int sample_rate = 24000;
+  bool finds_turns = true;  // at pauses; else a turn is what lies between two commits
+};
+
+// Who wants to know what is said. Called on threads of the SpeechHost, one call at a time; times are seconds from the
+// beginning of the session.
+class EarOwner {
+ public:
+  virtual ~EarOwner() = default;
+  virtual void on_speech(const std::string& item, double begin) = 0;  // only where turns are found
+  virtual void on_guess(const std::string& item, const std::string& text) = 0;
+  virtual void on_heard(const std::string& item, double end, const std::string& text) = 0;
+  virtual void on_failed(const std::string& item, const std::string& message) = 0;  // empty: nobody spoke
+  // The model is not to be had so, and nothing is heard until the settings change.
+  virtual void on_deaf(const std::string& message) = 0;
+};
+
+// Listens to the sound of one session, on jobs of a SpeechHost: nobody who brings sound waits, and sound that comes
+// faster than it is understood is taken in one go. Thread-safe. The SpeechHost must live longer than whoever calls.
+class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
+ public:
+  RealtimeEar(SpeechHost& host, std::weak_ptr<EarOwner> owner, EarSettings settings, double most_unheard_seconds);
+
+  // These return false when the server has no room for it: too much unheard sound, or too many sessions.
+  [[nodiscard]] bool push(std::vector<float> samples);  // at the sample rate of the settings
+  // What was pushed is a whole. `item` is the name of what it becomes; empty: there was nothing to commit.
+  [[nodiscard]] bool commit(std::string& item);
+  [[nodiscard]] bool set(EarSettings settings);
+  // Forgets what was pushed and not committed.
+  [[nodiscard]] bool clear();
+  void stop();  // nothing more is heard
+
+ private:
+  struct Task {
+    enum class Kind : uint8_t { kSound, kCommit, kSet, kClear };
+    Kind kind;
+    std::string item;            // of a turn between commits
+    std::vector<float> samples;  // kSound
+    EarSettings settings;        // kSet
+  };
+  bool add(Task task);
+  void work();  // on a job
+  void run(Task& task);
+  void hear(const Task& task);
+  void feed(std::span<const float> samples);
+  void end_stream();
+  void end_turn();
+  void forget();
+  void on_event(const StreamEvent& event);
+  void fail(const std::string& message);
+  template <typename Tell>
+  void tell(const Tell& tell);
+
+  SpeechHost& host_;
+  std::weak_ptr<EarOwner> owner_;
+  const double most_unheard_seconds_;
+
+  std::mutex mutex_;
+  std::deque<Task> tasks_;
+  bool is_working_ = false, is_stopped_ = false;
+  double unheard_seconds_ = 0;
+  int pushed_rate_;        // of the settings last set
+  bool finds_turns_;       // the same
+  std::string next_item_;  // of what was pushed since the last commit; empty: nothing was
+
+  // Of the job
+  EarSettings settings_;
+  std::unique_ptr<Resampler> resampler_;
+  std::unique_ptr<SpeechStream> stream_;  // null: a new one begins with the next sound
+  bool is_deaf_ = false;
+  double before_ = 0;  // seconds before this stream
+  std::string item_;   // of the turn that is going on
+  std::string text_;   // of it so far, between commits
+  std::string why_deaf_;
+};
+
+}  // namespace wick

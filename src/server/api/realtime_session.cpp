@@ -1,0 +1,314 @@
+#include "server/api/realtime_session.h"
+
+#include <cmath>
+#include <span>
+
+#include "base/utf8.h"
+#include "media/pcm.h"
+#include "server/api/json_text.h"
+#include "text/base64.h"
+
+namespace wick {
+namespace {
+
+constexpr std::string_view kTranscription = "conversation.item.input_audio_transcription.";
+
+int64_t milliseconds(double seconds) { return std::llround(seconds * 1000); }
+
+std::string event_id_of(const Json& event) {
+  const Json* id = event.is_object() ? event.find("event_id") : nullptr;
+  return id && id->is_text() ? id->as_text() : std::string();
+}
+
+// A message of a conversation.item.create.
+struct ContentPart {
+  std::string type, text;
+  static const Fields<ContentPart>& fields() {
+    using R = ContentPart;
+    static const Fields<R> fields = Fields<R>("RealtimeContent", BodyUse::kRequest)
+                                        .add("type", &R::type, "")
+                                        .words({"input_text", "text", "output_text"})
+                                        .required()
+                                        .add("text", &R::text, "")
+                                        .required();
+    return fields;
+  }
+};
+struct ItemPart {
+  std::string type, role;
+  std::optional<std::string> id;
+  std::vector<ContentPart> content;
+  static const Fields<ItemPart>& fields() {
+    using R = ItemPart;
+    static const Fields<R> fields = Fields<R>("RealtimeItem", BodyUse::kRequest)
+                                        .add("type", &R::type, "")
+                                        .words({"message"})
+                                        .required()
+                                        .add("role", &R::role, "")
+                                        .words({"user", "assistant", "system"})
+                                        .required()
+                                        .add("id", &R::id, "")
+                                        .add("content", &R::content, "")
+                                        .required();
+    return fields;
+  }
+};
+
+}  // namespace
+
+RealtimeSession::RealtimeSession(Realtime& realtime, RealtimeSettings settings)
+    : realtime_(realtime), id_(make_id("sess_")), settings_(std::move(settings)) {}
+
+void RealtimeSession::on_open(std::shared_ptr<WebSocket> socket) {
+  const std::lock_guard lock(mutex_);
+  output_ = std::make_shared<RealtimeOutput>(std::move(socket));
+  ear_ = std::make_shared<RealtimeEar>(*realtime_.speech_, weak_from_this(), ear_settings(),
+                                       realtime_.options_.most_unheard_seconds);
+  output_->send("session.created", {{"session", settings_.json(id_)}});
+}
+
+void RealtimeSession::on_close(uint16_t) {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  ear_->stop();
+  if (answer_) answer_->cancel("client_cancelled");
+}
+
+void RealtimeSession::on_text(std::string text) {
+  const std::lock_guard lock(mutex_);
+  std::string event_id;
+  try {
+    const Json event = json_text(text, "the event");
+    event_id = event_id_of(event);
+    obey(event);
+  } catch (const RequestError& error) {
+    output_->send_error(error.word(), error.what(), error.param(), event_id);
+  } catch (const Error& error) {
+    output_->send_error("invalid_value", error.what(), {}, event_id);
+  }
+}
+
+void RealtimeSession::on_binary(std::string bytes) {
+  const std::lock_guard lock(mutex_);
+  try {
+    push(bytes);
+  } catch (const RequestError& error) {
+    output_->send_error(error.word(), error.what(), error.param());
+  }
+}
+
+void RealtimeSession::obey(const Json& event) {
+  if (!event.is_object()) throw RequestError({}, "the event is not an object", "invalid_type");
+  const Json* type = event.find("type");
+  if (!type || !type->is_text()) throw RequestError("type", "type is missing", "missing_required_parameter");
+  const std::string& name = type->as_text();
+  if (name == "input_audio_buffer.append") return append(event);
+  if (name == "input_audio_buffer.commit") return commit();
+  if (name == "input_audio_buffer.clear") return clear();
+  if (name == "session.update" || name == "transcription_session.update") return update(event);
+  if (name == "conversation.item.create") return add_item(event);
+  if (name == "response.create") return respond(event.find("response"));
+  if (name == "response.cancel") {
+    if (!is_answering()) throw RequestError({}, "there is no answer to cancel", "response_cancel_not_active");
+    return answer_->cancel("client_cancelled");
+  }
+  throw RequestError("type", cat("there is no event of the type ", in_quotes(name)), "unknown_event");
+}
+
+void RealtimeSession::update(const Json& event) {
+  const Json* session = event.find("session");
+  if (!session) throw RequestError("session", "session is missing", "missing_required_parameter");
+  RealtimeSettings changed = settings_;
+  changed.update(*session);
+  if (!realtime_.host_->has(changed.model)) {
+    throw RequestError("session.model", cat("there is no model ", in_quotes(changed.model)), "model_not_found");
+  }
+  if (!realtime_.speech_->has(changed.speech_model)) {
+    std::string known;
+    for (const std::string& name : realtime_.speech_->names()) {
+      known += cat(known.empty() ? "" : ", ", in_quotes(name));
+    }
+    throw RequestError("session.audio.input.transcription.model",
+                       cat("there is no speech model ", in_quotes(changed.speech_model), "; known are: ", known),
+                       "model_not_found");
+  }
+  const bool hears_otherwise = !changed.hears_like(settings_);
+  settings_ = std::move(changed);
+  if (hears_otherwise) check_room(ear_->set(ear_settings()));
+  output_->send("session.updated", {{"session", settings_.json(id_)}});
+}
+
+EarSettings RealtimeSession::ear_settings() const {
+  EarSettings ear;
+  ear.model = settings_.speech_model;
+  ear.options.language = settings_.language;
+  ear.options.context = settings_.prompt;
+  ear.sample_rate = settings_.sample_rate;
+  ear.finds_turns = settings_.turn_detection.has_value();
+  return ear;
+}
+
+void RealtimeSession::append(const Json& event) {
+  const Json* audio = event.find("audio");
+  if (!audio || !audio->is_text()) {
+    throw RequestError("audio", "audio is missing or not text", "missing_required_parameter");
+  }
+  const auto bytes = decode_base64(audio->as_text());
+  if (!bytes) throw RequestError("audio", "audio is not Base64", "invalid_base64");
+  push(*bytes);
+}
+
+void RealtimeSession::push(std::string_view bytes) {
+  if (bytes.size() % 2 != 0) {
+    throw RequestError("audio", cat("audio has ", bytes.size(), " bytes, but a sample has two"), "invalid_audio");
+  }
+  std::vector<float> samples(bytes.size() / 2);
+  decode_pcm(SampleFormat::kS16, std::as_bytes(std::span(bytes)), samples);
+  check_room(ear_->push(std::move(samples)));
+}
+
+void RealtimeSession::check_room(bool has_room) {
+  if (has_room) return;
+  constexpr std::string_view kMessage = "The sound comes faster than the server can hear it.";
+  output_->send_error("overloaded", kMessage, {}, {}, "server_error");
+  output_->close(WebSocketClose::kTryLater, std::string(kMessage));
+  ear_->stop();
+}
+
+void RealtimeSession::commit() {
+  std::string item;
+  check_room(ear_->commit(item));
+  if (item.empty()) {
+    throw RequestError({}, "there is no sound to commit", "input_audio_buffer_commit_empty");
+  }
+  if (settings_.turn_detection) return;  // what was said is told as if a pause had come
+  output_->send(
+      "input_audio_buffer.committed",
+      {{"previous_item_id", last_item_.empty() ? OrderedJson() : OrderedJson(last_item_)}, {"item_id", item}});
+  last_item_ = item;
+}
+
+void RealtimeSession::clear() {
+  check_room(ear_->clear());
+  output_->send("input_audio_buffer.cleared", OrderedJson::object());
+}
+
+void RealtimeSession::add_item(const Json& event) {
+  const Json* item = event.find("item");
+  if (!item) throw RequestError("item", "item is missing", "missing_required_parameter");
+  ItemPart part;
+  ItemPart::fields().read(*item, "item", part);
+  std::string text;
+  for (const ContentPart& content : part.content) text += content.text;
+  if (turn_bytes_ + text.size() > realtime_.options_.most_conversation_bytes) {
+    throw RequestError("item",
+                       cat("the conversation is longer than ", realtime_.options_.most_conversation_bytes, " bytes"),
+                       "conversation_too_long");
+  }
+  remember({part.role, text, nullptr}, part.id.value_or(make_id("item_")));
+}
+
+void RealtimeSession::remember(Turn turn, const std::string& item) {
+  const bool is_answer = turn.role == "assistant";
+  output_->send("conversation.item.added",
+                {{"previous_item_id", last_item_.empty() ? OrderedJson() : OrderedJson(last_item_)},
+                 {"item",
+                  {{"id", item},
+                   {"object", "realtime.item"},
+                   {"type", "message"},
+                   {"status", "completed"},
+                   {"role", turn.role},
+                   {"content", {{{"type", is_answer ? "output_text" : "input_text"}, {"text", turn.text}}}}}}});
+  last_item_ = item;
+  turn_bytes_ += turn.text.size();
+  turns_.push_back(std::move(turn));
+}
+
+void RealtimeSession::respond(const Json* wanted) {
+  if (settings_.type == "transcription") {
+    throw RequestError("session.type", "a session for transcription does not answer", "unsupported_value");
+  }
+  if (is_answering()) {
+    throw RequestError({}, cat("the answer ", answer_->id(), " is still being written"),
+                       "conversation_already_has_active_response");
+  }
+  RealtimeSettings settings = settings_;
+  if (wanted && !wanted->is_null()) settings.update_response(*wanted);
+  ChatRequest request = chat_request(settings);
+  if (request.messages.empty()) throw RequestError({}, "the conversation is empty", "conversation_empty");
+  answer_ = std::make_shared<RealtimeAnswer>(output_, realtime_.metrics_.latency(settings.model));
+  turns_.push_back({"assistant", {}, answer_});
+  answer_->start(*realtime_.host_, settings.model, std::move(request), realtime_.grammars_);
+}
+
+ChatRequest RealtimeSession::chat_request(const RealtimeSettings& settings) const {
+  ChatRequest request;
+  request.model = settings.model;
+  request.temperature = settings.temperature;
+  request.ignore_eos = settings.ignore_eos;
+  request.max_completion_tokens = settings.max_output_tokens;
+  const auto add = [&](const std::string& role, std::string text) {
+    if (text.empty()) return;
+    ChatMessage& message = request.messages.emplace_back();
+    message.role = role;
+    message.content = TextContent{std::move(text)};
+  };
+  add("system", settings.instructions);
+  for (const Turn& turn : turns_) add(turn.role, turn.answer ? turn.answer->text() : turn.text);
+  return request;
+}
+
+void RealtimeSession::on_speech(const std::string& item, double begin) {
+  const std::lock_guard lock(mutex_);
+  // First the answer: it is what the user wants to hear no more of.
+  if (is_answering() && settings_.turn_detection && settings_.turn_detection->interrupt_response) {
+    answer_->cancel("turn_detected");
+  }
+  output_->send("input_audio_buffer.speech_started", {{"audio_start_ms", milliseconds(begin)}, {"item_id", item}});
+}
+
+void RealtimeSession::on_guess(const std::string& item, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  output_->send(cat(kTranscription, "partial"), {{"item_id", item}, {"content_index", 0}, {"text", text}});
+}
+
+void RealtimeSession::on_heard(const std::string& item, double end, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (is_closed_) return;
+  if (settings_.turn_detection) {
+    output_->send("input_audio_buffer.speech_stopped", {{"audio_end_ms", milliseconds(end)}, {"item_id", item}});
+    output_->send(
+        "input_audio_buffer.committed",
+        {{"previous_item_id", last_item_.empty() ? OrderedJson() : OrderedJson(last_item_)}, {"item_id", item}});
+  }
+  if (!text.empty()) {
+    output_->send(cat(kTranscription, "delta"), {{"item_id", item}, {"content_index", 0}, {"delta", text}});
+  }
+  output_->send(cat(kTranscription, "completed"), {{"item_id", item}, {"content_index", 0}, {"transcript", text}});
+  if (text.empty()) return;
+  remember({"user", text, nullptr}, item);
+  const bool answers =
+      settings_.type == "realtime" && settings_.turn_detection && settings_.turn_detection->create_response;
+  if (!answers || is_answering()) return;
+  try {
+    respond(nullptr);
+  } catch (const RequestError& error) {
+    output_->send_error(error.word(), error.what(), error.param());
+  }
+}
+
+void RealtimeSession::on_failed(const std::string& item, const std::string& message) {
+  if (item.empty()) return on_deaf(message);
+  const std::lock_guard lock(mutex_);
+  output_->send(cat(kTranscription, "failed"),
+                {{"item_id", item},
+                 {"content_index", 0},
+                 {"error", {{"type", "server_error"}, {"code", "transcription_failed"}, {"message", message}}}});
+}
+
+void RealtimeSession::on_deaf(const std::string& message) {
+  const std::lock_guard lock(mutex_);
+  output_->send_error("transcription_failed", message, {}, {}, "server_error");
+}
+
+}  // namespace wick

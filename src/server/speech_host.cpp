@@ -1,0 +1,90 @@
+#include "server/speech_host.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+namespace wick {
+
+SpeechHost::SpeechHost(std::vector<SpeechEntry> models, int threads, int64_t max_waiting) : max_waiting_(max_waiting) {
+  for (SpeechEntry& model : models) {
+    if (find(model.name)) {
+      throw Error(ErrorCode::kInvalidArgument, cat("two speech models are called ", in_quotes(model.name)));
+    }
+    slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->entry = std::move(model);
+  }
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+SpeechHost::~SpeechHost() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+    jobs_.clear();
+  }
+  news_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+SpeechHost::Slot* SpeechHost::find(std::string_view name) const {
+  const auto found =
+      std::find_if(slots_.begin(), slots_.end(), [&](const auto& slot) { return slot->entry.name == name; });
+  return found == slots_.end() ? nullptr : found->get();
+}
+
+std::vector<std::string> SpeechHost::names() const {
+  std::vector<std::string> names;
+  for (const auto& slot : slots_) names.push_back(slot->entry.name);
+  return names;
+}
+
+bool SpeechHost::is_loaded(std::string_view name) const {
+  const Slot* slot = find(name);
+  return slot && slot->is_loaded;
+}
+
+const std::string& SpeechHost::default_model() const {
+  if (slots_.empty()) throw Error(ErrorCode::kUnsupported, "this server has no model for speech");
+  return slots_.front()->entry.name;
+}
+
+std::shared_ptr<const SpeechRecognizer> SpeechHost::use(std::string_view name) {
+  Slot* slot = find(name);
+  if (!slot) {
+    std::string known;
+    for (const auto& each : slots_) known += cat(known.empty() ? "" : ", ", in_quotes(each->entry.name));
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("there is no speech model ", in_quotes(name), "; known are: ", known.empty() ? "none" : known));
+  }
+  const std::lock_guard lock(slot->loading);
+  if (!slot->recognizer) slot->recognizer = load_recognizer(slot->entry.path, slot->entry.load);
+  slot->is_loaded = true;
+  return slot->recognizer;
+}
+
+bool SpeechHost::run(std::function<void()> job) {
+  const std::lock_guard lock(mutex_);
+  if (is_stopping_ || std::ssize(jobs_) >= max_waiting_) return false;
+  jobs_.push_back(std::move(job));
+  news_.notify_one();
+  return true;
+}
+
+void SpeechHost::work() {
+  while (true) {
+    std::function<void()> job;
+    {
+      std::unique_lock lock(mutex_);
+      news_.wait(lock, [&] { return is_stopping_ || !jobs_.empty(); });
+      if (is_stopping_) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    job();
+  }
+}
+
+}  // namespace wick
