@@ -264,8 +264,8 @@ void add_transcribe(CLI::App& app, Action& action) {
   add_quantize_option(*command, arguments->quantize)->group(kGroup);
   add_threads_option(*command, arguments->threads)->group(kGroup);
   command->footer(
-      "The text goes to standard output. Ember-ASR knows synthetic English voices; for people, give a Qwen3-ASR "
-      "model.\n\n"
+      "The text goes to standard output. Ember-ASR knows synthetic English voices; for people, give a Qwen3-ASR or\n"
+      "Whisper model.\n\n"
       "Examples:\n"
       "  espeak-ng --stdout \"hello there\" | wick transcribe -\n"
       "  wick transcribe interview.mp4 --model models/Qwen3-ASR-0.6B --format srt > interview.srt\n"

@@ -94,6 +94,10 @@ TEST(WebPage, WhatThePageAsksForIsThere) {
       EXPECT_NE(find_web_file(path), nullptr) << file.path << " imports " << name;
       reached.insert(path);
     }
+    for (const std::string& path : matches(file.body, std::regex("addModule\\('(/[^']+)'"))) {
+      EXPECT_NE(find_web_file(path), nullptr) << file.path << " loads " << path;
+      reached.insert(path);
+    }
   }
   for (const WebFile& file : web_files())
     EXPECT_TRUE(reached.contains(std::string(file.path))) << file.path << " is unused";

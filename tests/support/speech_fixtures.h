@@ -13,15 +13,17 @@
 
 namespace wick {
 
-// A speech model with what PyTorch makes of a recording. Those that are not in the source tree are tested where
-// WICK_EXTRA_FIXTURES has them.
+// A speech model with what PyTorch makes of a recording.
 struct SpeechFixture {
   const char* name;
   const char* reference;  // the folder of its reference.safetensors, beside it
   const char* greedy;     // what the tokens written are called there
   bool cast = true;       // the reference comes from a model that was cast to bf16 as a whole, position tables included
 
-  std::vector<std::filesystem::path> folders() const { return fixture_folders(name); }
+  std::vector<std::filesystem::path> folders() const {
+    const std::filesystem::path here = std::filesystem::path(WICK_SOURCE_DIR) / name;
+    return is_directory(here) ? std::vector{here} : fixture_folders(name);
+  }
   ModelOptions options() const {
     ModelOptions options;
     if (cast) options.rope_dtype = DType::kBF16;
