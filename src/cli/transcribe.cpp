@@ -22,6 +22,7 @@
 #include "engine/speech/recognizer.h"
 #include "engine/speech/subtitles.h"
 #include "hub/find_model.h"
+#include "media/microphone.h"
 
 namespace wick {
 namespace {
@@ -37,7 +38,8 @@ struct TranscribeArguments {
   std::string model, aligner, quantize = "auto", format = "text", output, raw;
   RecognizeOptions options;
   int threads = 0;
-  bool timestamps = false, words = false, translate = false, keep_silence = false, stream = false, stats = false;
+  bool microphone = false, timestamps = false, words = false, translate = false, keep_silence = false, stream = false,
+       stats = false;
 
   AudioOptions audio() const;
 };
@@ -168,8 +170,9 @@ int transcribe(const TranscribeArguments& arguments) {
   const auto recognizer = load(arguments);
   const InterruptWatch watch;
   if (arguments.stream) {
-    return transcribe_live(recognizer, arguments.options, *open_audio(arguments.files.front(), arguments.audio()),
-                           watch);
+    const auto sound =
+        arguments.microphone ? open_microphone() : open_audio(arguments.files.front(), arguments.audio());
+    return transcribe_live(recognizer, arguments.options, *sound, watch);
   }
   const Terminal err = Terminal::of_stderr();
   SoundProgress progress;
@@ -207,6 +210,11 @@ int transcribe(const TranscribeArguments& arguments) {
 }
 
 void check(const TranscribeArguments& arguments) {
+  if (arguments.files.empty() != arguments.microphone) {
+    throw CLI::ValidationError("FILE", arguments.microphone
+                                           ? "is not taken together with --microphone"
+                                           : "is needed: a sound or video file, or - for standard input");
+  }
   if (arguments.files.size() > 1 && arguments.stream) throw CLI::ValidationError("--stream", "takes one FILE");
   if (arguments.stream && arguments.format != "text") throw CLI::ValidationError("--stream", "writes text alone");
   const bool takes_folder = arguments.format != "text" && arguments.format != "json";
@@ -220,7 +228,9 @@ void check(const TranscribeArguments& arguments) {
 void add_transcribe(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("transcribe", "Write down what is said in sound files or videos");
   const auto arguments = std::make_shared<TranscribeArguments>();
-  command->add_option("FILE", arguments->files, "Sound or video files; - is standard input")->required();
+  command->add_option("FILE", arguments->files, "Sound or video files; - is standard input");
+  command->add_flag("--microphone", arguments->microphone,
+                    "Listen to the default microphone until Ctrl-C, as --stream");
   command->add_option(
       "--model", arguments->model,
       "A folder with Qwen3-ASR, Whisper or wav2vec2, a ggml-*.bin, or Org/Name (default: Ember-ASR, built in)");
@@ -270,9 +280,10 @@ void add_transcribe(CLI::App& app, Action& action) {
       "  espeak-ng --stdout \"hello there\" | wick transcribe -\n"
       "  wick transcribe interview.mp4 --model models/Qwen3-ASR-0.6B --format srt > interview.srt\n"
       "  wick transcribe *.wav --format json --output transcripts\n"
-      "  arecord -q -t raw -f S16_LE -r 16000 | wick transcribe --stream --raw s16 -");
+      "  wick transcribe --microphone");
   command->callback([&action, arguments] {
     check(*arguments);
+    arguments->stream = arguments->stream || arguments->microphone;
     arguments->options.task = arguments->translate ? SpeechTask::kTranslate : SpeechTask::kTranscribe;
     arguments->options.times = arguments->words ? TimeDetail::kWords : TimeDetail::kSegments;
     arguments->options.skips_silence = !arguments->keep_silence;

@@ -173,7 +173,7 @@ Tensor OnnxTensors::get(std::string_view branch, std::string_view name) const {
     throw bad(ErrorCode::kBadFile,
               cat("is ", *entry->dtype, " ", entry->shape, ", but has ", entry->bytes.size(), " bytes"));
   }
-  const Tensor copy = empty(entry->shape, *entry->dtype);
+  Tensor copy = empty(entry->shape, *entry->dtype);
   if (bytes > 0) std::memcpy(copy.raw(), entry->bytes.data(), entry->bytes.size());
   return copy;
 }

@@ -33,7 +33,7 @@ bool is_elsewhere(std::string_view name) {
 bool is_second_copy(const std::string& name, const std::set<std::string, std::less<>>& names) {
   for (const std::string_view mark : {".fp16.", ".bf16.", ".fp32.", ".non_ema."}) {
     const size_t at = name.find(mark);
-    if (at != name.npos && names.count(name.substr(0, at) + name.substr(at + mark.size() - 1))) return true;
+    if (at != std::string::npos && names.count(name.substr(0, at) + name.substr(at + mark.size() - 1))) return true;
   }
   if (!name.starts_with("consolidated")) return false;
   return names.count("model.safetensors") || names.count("model.safetensors.index.json");

@@ -97,7 +97,7 @@ Error not_found(const std::string& text, std::string_view hint, const HubCache& 
 
 std::optional<FoundModel> try_find_model(const std::string& text, const HubCache& cache) {
   std::error_code ignored;
-  if (text.find('\0') != text.npos) return std::nullopt;
+  if (text.find('\0') != std::string::npos) return std::nullopt;
   if (fs::exists(text, ignored)) return FoundModel{text, {}};
   const auto name = parse_model_name(text);
   if (!name) return std::nullopt;
@@ -114,7 +114,7 @@ FoundModel find_model(const std::string& text, std::string_view hint, const HubC
 
 FoundModel find_model(const std::string& text, std::string_view hint) {
   std::error_code ignored;
-  if (text.find('\0') == text.npos && fs::exists(text, ignored)) return {text, {}};
+  if (text.find('\0') == std::string::npos && fs::exists(text, ignored)) return {text, {}};
   return find_model(text, hint, HubCache::of_environment());
 }
 

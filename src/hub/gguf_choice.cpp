@@ -48,7 +48,7 @@ std::string type_in(std::string_view name) {
 
 bool holds_word(std::string_view text, std::string_view word) {
   const std::string in = upper(text), what = upper(word);
-  for (size_t at = in.find(what); at != in.npos; at = in.find(what, at + 1)) {
+  for (size_t at = in.find(what); at != std::string::npos; at = in.find(what, at + 1)) {
     const size_t end = at + what.size();
     const auto continues = [](char c) { return is_letter_or_digit(c) || c == '_'; };
     if ((at == 0 || !continues(in[at - 1])) && (end == in.size() || !continues(in[end]))) return true;
@@ -74,6 +74,7 @@ std::vector<GgufModelFiles> gguf_models(const std::vector<NamedSize>& files) {
     model.type = type_in(plain);
   }
   std::vector<GgufModelFiles> all;
+  all.reserve(models.size());
   for (auto& [key, model] : models) all.push_back(std::move(model));
   return all;
 }

@@ -83,7 +83,7 @@ struct HttpConnection::Impl {
       return;
     }
     const size_t colon = line.find(':');
-    if (colon == line.npos) return;
+    if (colon == std::string::npos) return;
     const std::string_view name = line.substr(0, colon);
     std::string_view value = line.substr(colon + 1);
     value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));

@@ -39,16 +39,21 @@ fs::path user_folder() {
   return "/";  // a user without a folder, as in some containers
 }
 
+// A folder from the environment; "~/" is the user's.
+fs::path folder_named(const std::string& text) {
+  return text.starts_with("~/") ? user_folder() / text.substr(2) : fs::path(text);
+}
+
 }  // namespace
 
 fs::path hub_home() {
-  if (const auto home = env_text("HF_HOME")) return *home;
-  if (const auto cache = env_text("XDG_CACHE_HOME")) return fs::path(*cache) / "huggingface";
+  if (const auto home = env_text("HF_HOME")) return folder_named(*home);
+  if (const auto cache = env_text("XDG_CACHE_HOME")) return folder_named(*cache) / "huggingface";
   return user_folder() / ".cache" / "huggingface";
 }
 
 HubCache HubCache::of_environment() {
-  if (const auto cache = env_text("HF_HUB_CACHE")) return HubCache(*cache);
+  if (const auto cache = env_text("HF_HUB_CACHE")) return HubCache(folder_named(*cache));
   return HubCache(hub_home() / "hub");
 }
 
@@ -76,7 +81,7 @@ std::vector<std::string> HubCache::repos() const {
     std::string name = at->path().filename().string();
     if (!name.starts_with(kPrefix) || !fs::is_directory(at->path() / "snapshots", ignored)) continue;
     name.erase(0, kPrefix.size());
-    if (const size_t dashes = name.find("--"); dashes != name.npos) name.replace(dashes, 2, "/");
+    if (const size_t dashes = name.find("--"); dashes != std::string::npos) name.replace(dashes, 2, "/");
     if (parse_model_name(name)) repos.push_back(std::move(name));
   }
   std::sort(repos.begin(), repos.end());

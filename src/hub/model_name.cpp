@@ -22,8 +22,8 @@ bool is_plain(std::string_view text) {
 // "--" stands for the slash in the cache's folder names, so no name of the hub holds it.
 bool is_repo_part(std::string_view part) {
   const auto is_edge = [](char c) { return c == '-' || c == '.'; };
-  return is_plain(part) && !is_edge(part.front()) && !is_edge(part.back()) && part.find("--") == part.npos &&
-         part.find("..") == part.npos;
+  return is_plain(part) && !is_edge(part.front()) && !is_edge(part.back()) && part.find("--") == std::string::npos &&
+         part.find("..") == std::string::npos;
 }
 
 template <typename Check>
@@ -32,7 +32,7 @@ bool every_part(std::string_view path, const Check& check) {
     const size_t slash = path.find('/', begin);
     const std::string_view part = path.substr(begin, slash - begin);
     if (depth == kMaxDepth || part.empty() || part == "." || part == ".." || !check(part)) return false;
-    if (slash == path.npos) return true;
+    if (slash == std::string::npos) return true;
     begin = slash + 1;
   }
 }
@@ -68,19 +68,19 @@ std::string ModelName::text() const {
 
 std::optional<ModelName> parse_model_name(std::string_view text) {
   ModelName name;
-  if (const size_t colon = text.find(':'); colon != text.npos) {
+  if (const size_t colon = text.find(':'); colon != std::string::npos) {
     name.variant = text.substr(colon + 1);
     if (!is_plain(name.variant)) return std::nullopt;
     text = text.substr(0, colon);
   }
-  if (const size_t at = text.find('@'); at != text.npos) {
+  if (const size_t at = text.find('@'); at != std::string::npos) {
     name.revision = text.substr(at + 1);
     if (!is_revision(name.revision)) return std::nullopt;
     text = text.substr(0, at);
   }
   const size_t first = text.find('/');
-  const size_t second = first == text.npos ? first : text.find('/', first + 1);
-  if (second != text.npos) {
+  const size_t second = first == std::string::npos ? first : text.find('/', first + 1);
+  if (second != std::string::npos) {
     name.file = text.substr(second + 1);
     if (!is_safe_file_name(name.file) || !name.variant.empty()) return std::nullopt;
     text = text.substr(0, second);

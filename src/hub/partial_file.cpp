@@ -154,7 +154,12 @@ void PartialFile::write(int64_t piece, std::span<const std::byte> bytes) {
 }
 
 void PartialFile::restart_whole() {
-  reset(std::max<int64_t>(1, bytes_));
+  // Others may ask for the number of pieces meanwhile, if it stays the same.
+  if (pieces_ == 1) {
+    done_[0] = 0;
+  } else {
+    reset(std::max<int64_t>(1, bytes_));
+  }
   write_map();
 }
 

@@ -1,5 +1,6 @@
 #include "hub/pull.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include "base/env.h"
@@ -14,6 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kMostListing = size_t{32} << 20;
+constexpr int kListingTries = 3;
 constexpr int64_t kSpareBytes = int64_t{64} << 20;  // left to others on the disk
 
 std::string saved_token() {
@@ -62,7 +64,9 @@ PullOptions PullOptions::of_environment() {
 
 std::optional<PullResult> pull_model(const ModelName& name, const HubCache& cache, const PullOptions& options) {
   const auto stop = [&] { return options.stop && options.stop(); };
-  const std::string answer = Fetcher(options, name, stop).text(listing_url(options.endpoint, name), kMostListing);
+  PullOptions asking = options;  // whoever has no network is told soon
+  asking.tries = std::min(options.tries, kListingTries);
+  const std::string answer = Fetcher(asking, name, stop).text(listing_url(options.endpoint, name), kMostListing);
   if (stop()) return std::nullopt;
   const RepoListing listing = parse_listing(answer, cat("list of files of ", name.repo));
   FileChoice choice = choose_files(listing, name, options.include);

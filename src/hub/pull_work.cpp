@@ -94,7 +94,7 @@ std::optional<PullWork::Work> PullWork::next_work() {
     for (const auto& job : jobs_) {
       if (job->state == State::kOpen && job->next_piece < job->partial->pieces()) {
         ++job->running;
-        return Work{job.get(), job->next_piece++};
+        return Work{job.get(), job->next_piece++, job->whole};
       }
       if (job->state == State::kWaiting && job->again <= now && !waiting) waiting = job.get();
       all_done = all_done && job->state == State::kDone;
@@ -102,7 +102,7 @@ std::optional<PullWork::Work> PullWork::next_work() {
     if (all_done) break;
     if (waiting) {
       waiting->state = State::kOpening;
-      return Work{waiting, -1};
+      return Work{waiting, -1, false};
     }
     changed_.wait_for(lock, kPoll);
   }
@@ -132,11 +132,12 @@ void PullWork::open(Job& job) {
   set_state(job, State::kOpen);
 }
 
-void PullWork::fetch(Fetcher& fetcher, Job& job, int64_t piece) {
+void PullWork::fetch(Fetcher& fetcher, const Work& work) {
+  Job& job = *work.job;
   const std::string url = file_url(options_.endpoint, name_.repo, commit_, job.file.name);
   const Fetched result = job.file.bytes == 0 ? Fetched::kDone
-                         : job.whole         ? fetcher.whole(url, job.file, *job.partial, arrived_)
-                                             : fetcher.piece(url, job.file, *job.partial, piece, arrived_);
+                         : work.whole        ? fetcher.whole(url, job.file, *job.partial, arrived_)
+                                             : fetcher.piece(url, job.file, *job.partial, work.piece, arrived_);
   {
     const std::lock_guard lock(mutex_);
     --job.running;
@@ -192,7 +193,7 @@ void PullWork::work() {
       if (work->piece < 0) {
         open(*work->job);
       } else {
-        fetch(fetcher, *work->job, work->piece);
+        fetch(fetcher, *work);
       }
     }
   } catch (...) {

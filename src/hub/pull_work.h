@@ -50,12 +50,13 @@ class PullWork {
   struct Work {
     Job* job;
     int64_t piece;  // -1: the file is to be opened
+    bool whole;     // without ranges
   };
 
   void work();
   std::optional<Work> next_work();
   void open(Job& job);
-  void fetch(Fetcher& fetcher, Job& job, int64_t piece);
+  void fetch(Fetcher& fetcher, const Work& work);
   void finish(Job& job);
   void set_state(Job& job, State state);
   void fail(std::exception_ptr error);

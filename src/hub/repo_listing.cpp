@@ -15,7 +15,7 @@ std::string percent_encoded(std::string_view text, std::string_view kept) {
   std::string out;
   for (const char c : text) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-._~").find(c) != std::string_view::npos || kept.find(c) != kept.npos;
+                       std::string_view("-._~").find(c) != std::string_view::npos || kept.find(c) != std::string::npos;
     if (plain) {
       out += c;
     } else {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "media/ffmpeg.h"
+#include "media/mono_reader.h"
 #include "media/pcm_source.h"
 #include "media/resampler.h"
 #include "media/wav.h"
@@ -14,7 +15,6 @@
 namespace wick {
 namespace {
 
-// Mixes and resamples what a source gives.
 class MonoReader : public AudioReader {
  public:
   MonoReader(std::unique_ptr<SampleSource> source, std::string name, int sample_rate)
@@ -104,10 +104,14 @@ std::unique_ptr<AudioReader> open_input(ByteInput input, const AudioOptions& opt
       source = open_with_ffmpeg(std::move(input), kind);
     }
   }
-  return std::make_unique<MonoReader>(std::move(source), std::move(name), options.sample_rate);
+  return mono_reader(std::move(source), std::move(name), options.sample_rate);
 }
 
 }  // namespace
+
+std::unique_ptr<AudioReader> mono_reader(std::unique_ptr<SampleSource> source, std::string name, int sample_rate) {
+  return std::make_unique<MonoReader>(std::move(source), std::move(name), sample_rate);
+}
 
 std::unique_ptr<AudioReader> open_audio(const std::filesystem::path& path, const AudioOptions& options) {
   return open_input(ByteInput::open(path), options);

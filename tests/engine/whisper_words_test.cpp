@@ -29,7 +29,8 @@ float cheapest(const std::vector<float>& costs, int64_t rows, int64_t columns) {
 TEST(WarpTest, IsTheCheapestWay) {
   std::mt19937 random(3);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {1, 5}, {4, 1}, {4, 6}, {6, 5}}) {
+  for (const auto& size : {std::pair<int64_t, int64_t>{1, 1}, {1, 5}, {4, 1}, {4, 6}, {6, 5}}) {
+    const int64_t rows = size.first, columns = size.second;
     std::vector<float> costs(static_cast<size_t>(rows * columns));
     for (float& cost : costs) cost = uniform(random);
     const std::vector<int64_t> begins = warp(costs, rows, columns);

@@ -41,7 +41,7 @@ bool send_all(int fd, std::string_view text) {
 
 std::string field_of(const std::string& head, std::string_view name) {
   const size_t at = head.find(cat("\r\n", name, ": "));
-  if (at == head.npos) return "";
+  if (at == std::string::npos) return "";
   const size_t begin = at + name.size() + 4;
   return head.substr(begin, head.find("\r\n", begin) - begin);
 }
@@ -137,7 +137,7 @@ void FakeHub::serve(int fd, bool is_storage) {
   char block[4096];
   for (;;) {
     size_t end = 0;
-    while ((end = text.find("\r\n\r\n")) == text.npos) {
+    while ((end = text.find("\r\n\r\n")) == std::string::npos) {
       const ssize_t count = recv(fd, block, sizeof(block), 0);
       if (count <= 0) return;
       text.append(block, static_cast<size_t>(count));

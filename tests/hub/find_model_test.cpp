@@ -115,6 +115,8 @@ TEST(HubCache, FollowsTheEnvironment) {
   EXPECT_EQ(HubCache::of_environment().root(), "/hf/hub");
   setenv("HF_HUB_CACHE", "/models", 1);
   EXPECT_EQ(HubCache::of_environment().root(), "/models");
+  setenv("HF_HUB_CACHE", "~/models", 1);
+  EXPECT_EQ(HubCache::of_environment().root(), "/home/tom/models");
   setenv("HOME", home.c_str(), 1);
   for (const char* name : {"HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"}) unsetenv(name);
 }

@@ -100,7 +100,8 @@ class MadeUpModel {
   void write(const std::vector<WantedTensor>& tensors, bool old_names) const {
     const auto named = [&](std::string name) {
       const size_t at = name.find("parametrizations.weight.original");
-      if (old_names && at != name.npos) name = name.substr(0, at) + (name.back() == '0' ? "weight_g" : "weight_v");
+      if (old_names && at != std::string::npos)
+        name = name.substr(0, at) + (name.back() == '0' ? "weight_g" : "weight_v");
       return name;
     };
     std::vector<TensorSpec> specs;

@@ -105,5 +105,20 @@ TEST_F(RealWhisper, GoesThroughLongRecordings) {
   }
 }
 
+// The lists that Hugging Face ships are those made with the tokenizer.
+TEST(RealWhisperTokenizer, HasTheListsOfTheOriginal) {
+  const auto path = real_model("whisper-tiny-onnx/tokenizer.json");
+  if (!path) GTEST_SKIP() << kHowToGet;
+  const Tokenizer tokenizer = Tokenizer::load(*path);
+  const WhisperTokens tokens = WhisperTokens::find(tokenizer, 51865, 1501, false);
+  EXPECT_EQ(tokens.first_time, 50364);
+  EXPECT_EQ(tokens.languages.size(), 99u);
+  const WhisperRules made(tokens, tokenizer, 51865, Json());
+  const WhisperRules given(tokens, tokenizer, 51865, Json::load(path->parent_path() / "generation_config.json"));
+  EXPECT_EQ(made.never(), given.never());
+  EXPECT_EQ(made.not_first(), given.not_first());
+  EXPECT_GT(made.never().size(), 180u);
+}
+
 }  // namespace
 }  // namespace wick

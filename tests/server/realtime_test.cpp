@@ -73,13 +73,15 @@ TEST_F(RealtimeSessions, HearInFramesWhatIsHeardInAFile) {
     const OrderedJson done = client.next(kCompleted);
     turns.push_back(done["transcript"]);
     const std::string item = done["item_id"];
-    for (const OrderedJson& event : client.events()) EXPECT_EQ(event["item_id"], item) << event.dump();
+    for (const OrderedJson& event : client.events()) {
+      EXPECT_EQ(event.contains("item") ? event["item"]["id"] : event["item_id"], item) << event.dump();
+    }
     EXPECT_EQ(client.find(kStarted), 0u);
     EXPECT_LT(client.find(kPartial), client.find(kStopped));
     EXPECT_LT(client.find(kStopped), client.find(kCommitted));
-    EXPECT_LT(client.find(kCommitted), client.find(kDelta));
+    EXPECT_LT(client.find(kCommitted), client.find("conversation.item.added"));
+    EXPECT_LT(client.find("conversation.item.added"), client.find(kDelta));
     EXPECT_EQ(client.events()[client.find(kDelta)]["delta"], done["transcript"]);
-    EXPECT_EQ(client.next()["type"], "conversation.item.added");
   }
   std::vector<std::string> segments;
   const Recognition offline = speech()->use("ember-asr")->recognize(*read_samples(all));
@@ -102,6 +104,37 @@ TEST_F(RealtimeSessions, TimesCountFromTheBeginningOfTheSession) {
     EXPECT_NEAR(end / 1000, seconds, 0.6);
     EXPECT_EQ(client.next(kCompleted)["transcript"], sample.heard);
   }
+}
+
+TEST_F(RealtimeSessions, ACommitAlwaysHasAnAnswer) {
+  RealtimeClient client = connect();
+  client.speak(std::vector<float>(20000));
+  client.send({{"type", "input_audio_buffer.commit"}, {"event_id", "in silence"}});
+  EXPECT_EQ(client.next_error("input_audio_buffer_commit_empty"), "there is no speech to commit");
+  EXPECT_EQ(client.events().back()["error"]["event_id"], "in silence");
+  client.speak(speech_samples()[0].samples());
+  client.send({{"type", "input_audio_buffer.commit"}});
+  const std::string item = client.next(kCommitted)["item_id"];
+  EXPECT_EQ(client.next(kCompleted)["item_id"], item);
+}
+
+TEST_F(RealtimeSessions, SettingsMayChangeInTheMiddle) {
+  const std::vector<SpeechSample> samples = speech_samples();
+  RealtimeClient client = connect(nullptr);
+  client.append(samples[0].samples());
+  client.update(input({{"transcription", {{"language", "en"}}}}));  // between commits, the text goes on
+  client.append(samples[1].samples());
+  client.send({{"type", "input_audio_buffer.commit"}});
+  EXPECT_EQ(client.next(kCompleted)["transcript"], cat(samples[0].heard, " ", samples[1].heard));
+  client.append(samples[2].samples());
+  client.update(input({{"turn_detection", {{"type", "server_vad"}}}}));  // ends the turn
+  EXPECT_EQ(client.next(kCompleted)["transcript"], samples[2].heard);
+  client.append(samples[3].samples());
+  client.update(input({{"turn_detection", nullptr}}));
+  client.next(kStarted);
+  EXPECT_EQ(client.next(kCompleted)["transcript"], samples[3].heard);
+  client.send({{"type", "input_audio_buffer.commit"}});
+  client.next_error("input_audio_buffer_commit_empty");
 }
 
 TEST_F(RealtimeSessions, SoundAt24kHzIsTheUsual) {

@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-// Sends back what it hears, and obeys "quiet", "throw", "bye", "wait" (for `go_on`) and "flood" (sends a megabyte 64 times).
+// Sends back what it hears, and obeys "quiet", "throw", "bye", "wait" (for `go_on`) and "flood" (64 MiB).
 struct Echo : WebSocketListener {
   struct Shared {
     Signal opened, closed, heard, go_on;

@@ -49,7 +49,7 @@ std::set<int32_t> unspoken(const Tokenizer& tokenizer) {
 std::vector<int32_t> listed(const Json& generation, std::string_view name, int64_t vocabulary) {
   const Json* list = generation.is_object() ? generation.find(name) : nullptr;
   if (!list || list->is_null()) return {};
-  const auto tokens = list->to<std::vector<int32_t>>();
+  auto tokens = list->to<std::vector<int32_t>>();
   for (const int32_t token : tokens) {
     if (token >= 0 && token < vocabulary) continue;
     throw Error(ErrorCode::kBadFile, cat(list->place(), " names token ", token, ", but there are ", vocabulary));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "engine/speech/whisper_alignment.h"
 #include "engine/speech/whisper_run.h"
@@ -30,7 +31,7 @@ void WhisperRecognizer::Run::take_text(const WhisperDecision& made) {
   if (made.temperature > WhisperLimits::kForgetsAbove) said_.clear();
   const auto told = static_cast<ptrdiff_t>(most_told());
   if (std::ssize(said_) > told) said_.erase(said_.begin(), said_.end() - told);
-  advance(static_cast<int64_t>(cut.next * kMelSampleRate + 0.5));
+  advance(std::llround(cut.next * kMelSampleRate));
 }
 
 std::vector<WhisperRecognizer::Run::TimedWord> WhisperRecognizer::Run::words_of(const WhisperText& text) const {

@@ -59,7 +59,7 @@ int64_t Wav2Vec2Config::frames_of(int64_t samples) const {
 }
 
 int64_t Wav2Vec2Config::samples_of(int64_t frames) const {
-  for (auto conv = convs.rbegin(); conv != convs.rend(); ++conv) frames = (frames - 1) * conv->stride + conv->kernel;
+  for (size_t i = convs.size(); i-- > 0;) frames = (frames - 1) * convs[i].stride + convs[i].kernel;
   return frames;
 }
 

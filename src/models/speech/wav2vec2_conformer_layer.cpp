@@ -32,7 +32,7 @@ Tensor distance_table(int64_t rows, int64_t width) {
   for (int64_t at = 0; at < 2 * rows - 1; ++at, values += width) {
     const auto distance = static_cast<double>(rows - 1 - at);
     for (int64_t i = 0; i < width; ++i) {
-      const double rate = std::exp(-std::log(10000.0) * static_cast<double>(i / 2 * 2) / static_cast<double>(width));
+      const double rate = std::exp(-std::log(10000.0) * static_cast<double>(i - i % 2) / static_cast<double>(width));
       values[i] = static_cast<float>(i % 2 ? std::cos(distance * rate) : std::sin(distance * rate));
     }
   }

@@ -20,6 +20,8 @@ HttpResponse loading_error(const Error& error) {
   return error_response(full ? 503 : 500, error.what(), {}, "model", full ? "out_of_memory" : "model_failed");
 }
 
+HttpResponse shutting_down() { return error_response(503, "The server is shutting down.", {}, {}, "shutting_down"); }
+
 }  // namespace
 
 HttpResponse api_error_response(const std::exception_ptr& error) {
@@ -49,6 +51,11 @@ Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std:
   hooks.has_model = [this](const std::string& model) { return host_->has(model); };
   hooks.say = say_;
   background_ = std::make_unique<BackgroundQueue>(std::move(journal), metrics_, std::move(hooks));
+}
+
+Api::~Api() {
+  const std::lock_guard alone(gate_->mutex);
+  gate_->is_open = false;
 }
 
 void Api::stop() {
@@ -104,22 +111,19 @@ std::string Api::model_name(const std::string& model) const {
 }
 
 void Api::with_engine(const std::string& model, const Exchange& exchange, WithEngine callback) {
-  if (stopped_) {
-    exchange->send(error_response(503, "The server is shutting down.", {}, {}, "shutting_down"));
-    return;
-  }
+  if (stopped_) return exchange->send(shutting_down());
   const std::string name = model_name(model);
-  host_->use(name, [name, exchange, callback = std::move(callback)](EngineRef engine, const Error* error) {
-    if (error) {
-      exchange->send(loading_error(*error));
-      return;
-    }
-    try {
-      callback(name, std::move(engine));
-    } catch (...) {  // on a thread of the host, which is to hear nothing of it
-      exchange->send(api_error_response(std::current_exception()));
-    }
-  });
+  host_->use(name,
+             [name, exchange, gate = gate_, callback = std::move(callback)](EngineRef engine, const Error* error) {
+               if (error) return exchange->send(loading_error(*error));
+               const std::shared_lock inside(gate->mutex);
+               if (!gate->is_open) return exchange->send(shutting_down());
+               try {
+                 callback(name, std::move(engine));
+               } catch (...) {  // on a thread of the host, which is to hear nothing of it
+                 exchange->send(api_error_response(std::current_exception()));
+               }
+             });
 }
 
 void Api::run(const std::string& model, EngineRef engine, std::vector<EngineRequest> prompts, const Exchange& exchange,

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <shared_mutex>
 #include <string>
 
 #include "server/api/answer_run.h"
@@ -28,6 +29,10 @@ class Api {
   // with a SpeechHost, sound is written down and there are realtime sessions.
   Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal = nullptr,
       std::function<void(const std::string&)> say = {}, std::shared_ptr<SpeechHost> speech = nullptr);
+
+  ~Api();  // whoever still waits for a model is told that the server is going
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
 
   void add_routes(Router& router);
   // From now on, who asks for an answer is told that the server is going; streams of the live state end.
@@ -82,6 +87,12 @@ class Api {
   GrammarCache grammars_;
   std::shared_ptr<SpeechHost> speech_;  // null: no speech models
   std::unique_ptr<Realtime> realtime_;  // null: the same
+  // Models may become ready when the API has gone: whoever waited for one asks here first.
+  struct Gate {
+    std::shared_mutex mutex;  // shared by those who are inside
+    bool is_open = true;
+  };
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   std::atomic<bool> stopped_{false};
   LiveState live_;
   std::function<void(const std::string&)> say_;

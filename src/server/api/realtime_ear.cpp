@@ -1,16 +1,21 @@
 #include "server/api/realtime_ear.h"
 
 #include <array>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
 #include "engine/speech/joined_text.h"
+#include "media/pcm.h"
 #include "server/api/answer_head.h"
 
 namespace wick {
 namespace {
 
 constexpr int kHeardRate = 16000;
+constexpr size_t kSlice = 20 * kHeardRate;  // bytes; who stops listening waits no longer than one takes
+
+double seconds_of(std::string_view pcm, int rate) { return static_cast<double>(pcm.size() / 2) / rate; }
 
 }  // namespace
 
@@ -23,37 +28,38 @@ RealtimeEar::RealtimeEar(SpeechHost& host, std::weak_ptr<EarOwner> owner, EarSet
       finds_turns_(settings.finds_turns),
       settings_(std::move(settings)) {}
 
-bool RealtimeEar::push(std::vector<float> samples) {
-  if (samples.empty()) return true;
+bool RealtimeEar::push(std::string_view pcm) {
+  if (pcm.empty()) return true;
   const std::lock_guard lock(mutex_);
-  unheard_seconds_ += static_cast<double>(samples.size()) / pushed_rate_;
+  if (is_stopped_) return true;
+  unheard_seconds_ += seconds_of(pcm, pushed_rate_);
   if (unheard_seconds_ > most_unheard_seconds_) return false;
   if (next_item_.empty()) next_item_ = make_id("item_");
-  if (!tasks_.empty() && tasks_.back().kind == Task::Kind::kSound) {
-    std::vector<float>& last = tasks_.back().samples;
-    last.insert(last.end(), samples.begin(), samples.end());
-    return true;
+  if (tasks_.empty() || tasks_.back().kind != Task::Kind::kSound) {
+    tasks_.push_back({Task::Kind::kSound, next_item_, {}, {}, {}});
   }
-  return add({Task::Kind::kSound, next_item_, std::move(samples), {}});
+  tasks_.back().pcm += pcm;
+  start_work();  // when too many wait, the next sound tries again
+  return true;
 }
 
-bool RealtimeEar::commit(std::string& item) {
+bool RealtimeEar::commit(std::string& item, const std::string& tag) {
   const std::lock_guard lock(mutex_);
   item = std::exchange(next_item_, {});
-  return item.empty() || add({Task::Kind::kCommit, item, {}, {}});
+  return item.empty() || add({Task::Kind::kCommit, item, {}, tag, {}});
 }
 
 bool RealtimeEar::set(EarSettings settings) {
   const std::lock_guard lock(mutex_);
   pushed_rate_ = settings.sample_rate;
   if (std::exchange(finds_turns_, settings.finds_turns) != settings.finds_turns) next_item_.clear();
-  return add({Task::Kind::kSet, {}, {}, std::move(settings)});
+  return add({Task::Kind::kSet, {}, {}, {}, std::move(settings)});
 }
 
 bool RealtimeEar::clear() {
   const std::lock_guard lock(mutex_);
   next_item_.clear();
-  return add({Task::Kind::kClear, {}, {}, {}});
+  return add({Task::Kind::kClear, {}, {}, {}, {}});
 }
 
 void RealtimeEar::stop() {
@@ -65,6 +71,10 @@ void RealtimeEar::stop() {
 bool RealtimeEar::add(Task task) {
   if (is_stopped_) return true;
   tasks_.push_back(std::move(task));
+  return start_work();
+}
+
+bool RealtimeEar::start_work() {
   if (is_working_) return true;
   is_working_ = host_.run([self = shared_from_this()] { self->work(); });
   return is_working_;
@@ -85,9 +95,7 @@ void RealtimeEar::work() {
     }
     run(task);
     const std::lock_guard lock(mutex_);
-    if (task.kind == Task::Kind::kSound && !task.samples.empty()) {
-      unheard_seconds_ -= static_cast<double>(task.samples.size()) / settings_.sample_rate;
-    }
+    unheard_seconds_ -= seconds_of(task.pcm, settings_.sample_rate);
     if (!tasks_.empty() && host_.run([self = shared_from_this()] { self->work(); })) return;
   }
 }
@@ -99,12 +107,10 @@ void RealtimeEar::run(Task& task) {
       case Task::Kind::kSet:
         end_stream();
         if (!settings_.finds_turns && task.settings.finds_turns) end_turn();
-        settings_ = std::move(task.settings);
-        is_deaf_ = false;
-        return;
+        break;
       case Task::Kind::kClear: return forget();
       case Task::Kind::kCommit:
-        if (settings_.finds_turns) return end_stream();
+        if (settings_.finds_turns) return end_speech(task.tag);
         item_ = task.item;
         if (is_deaf_) return fail(why_deaf_);
         end_stream();
@@ -113,6 +119,9 @@ void RealtimeEar::run(Task& task) {
   } catch (const std::exception& error) {
     fail(error.what());
   }
+  if (task.kind != Task::Kind::kSet) return;
+  settings_ = std::move(task.settings);
+  is_deaf_ = false;
 }
 
 void RealtimeEar::hear(const Task& task) {
@@ -128,8 +137,18 @@ void RealtimeEar::hear(const Task& task) {
       return tell([&](EarOwner& owner) { owner.on_deaf(why_deaf_); });
     }
   }
-  resampler_->push(task.samples);
-  std::vector<float> heard(task.samples.size() * kHeardRate / static_cast<size_t>(settings_.sample_rate) + 1024);
+  for (std::string_view rest = task.pcm; !rest.empty() && !is_stopped();) {
+    const std::string_view slice = rest.substr(0, kSlice);
+    rest.remove_prefix(slice.size());
+    feed(slice);
+  }
+}
+
+void RealtimeEar::feed(std::string_view pcm) {
+  std::vector<float> samples(pcm.size() / 2);
+  decode_pcm(SampleFormat::kS16, std::as_bytes(std::span(pcm)), samples);
+  resampler_->push(samples);
+  std::vector<float> heard(samples.size() * kHeardRate / static_cast<size_t>(settings_.sample_rate) + 1024);
   heard.resize(static_cast<size_t>(resampler_->read(heard)));
   stream_->push(heard, [this](const StreamEvent& event) { on_event(event); });
 }
@@ -145,6 +164,13 @@ void RealtimeEar::end_stream() {
   stream_->finish(hears);
   before_ += stream_->seconds();
   stream_.reset();
+}
+
+// Where turns are found.
+void RealtimeEar::end_speech(const std::string& tag) {
+  const int64_t before = turns_told_;
+  end_stream();
+  if (turns_told_ == before) tell([&](EarOwner& owner) { owner.on_silence(tag); });
 }
 
 // Between commits.
@@ -181,6 +207,7 @@ void RealtimeEar::on_event(const StreamEvent& event) {
   }
   if (event.kind == StreamEvent::Kind::kSegment) {
     const std::string item = std::exchange(item_, {});
+    ++turns_told_;
     tell([&](EarOwner& owner) { owner.on_heard(item, before_ + event.segment->end, std::string(event.text)); });
   }
 }
@@ -191,12 +218,14 @@ void RealtimeEar::fail(const std::string& message) {
   tell([&](EarOwner& owner) { owner.on_failed(item, message); });
 }
 
+bool RealtimeEar::is_stopped() {
+  const std::lock_guard lock(mutex_);
+  return is_stopped_;
+}
+
 template <typename Tell>
 void RealtimeEar::tell(const Tell& tell) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_stopped_) return;
-  }
+  if (is_stopped()) return;
   if (const auto owner = owner_.lock()) tell(*owner);
 }
 

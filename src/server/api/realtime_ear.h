@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "engine/speech/speech_stream.h"
 #include "media/resampler.h"
@@ -30,6 +30,8 @@ class EarOwner {
   virtual void on_guess(const std::string& item, const std::string& text) = 0;
   virtual void on_heard(const std::string& item, double end, const std::string& text) = 0;
   virtual void on_failed(const std::string& item, const std::string& message) = 0;  // empty: nobody spoke
+  // Where turns are found: a commit with this tag came while nobody spoke.
+  virtual void on_silence(const std::string& tag) = 0;
   // The model is not to be had so, and nothing is heard until the settings change.
   virtual void on_deaf(const std::string& message) = 0;
 };
@@ -41,9 +43,10 @@ class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
   RealtimeEar(SpeechHost& host, std::weak_ptr<EarOwner> owner, EarSettings settings, double most_unheard_seconds);
 
   // These return false when the server has no room for it: too much unheard sound, or too many sessions.
-  [[nodiscard]] bool push(std::vector<float> samples);  // at the sample rate of the settings
-  // What was pushed is a whole. `item` is the name of what it becomes; empty: there was nothing to commit.
-  [[nodiscard]] bool commit(std::string& item);
+  // Samples of 16 bits, little endian, at the sample rate of the settings.
+  [[nodiscard]] bool push(std::string_view pcm);
+  // What was pushed is a whole. `item` is the name of what it becomes between commits; empty: nothing was pushed.
+  [[nodiscard]] bool commit(std::string& item, const std::string& tag);
   [[nodiscard]] bool set(EarSettings settings);
   // Forgets what was pushed and not committed.
   [[nodiscard]] bool clear();
@@ -53,16 +56,20 @@ class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
   struct Task {
     enum class Kind : uint8_t { kSound, kCommit, kSet, kClear };
     Kind kind;
-    std::string item;            // of a turn between commits
-    std::vector<float> samples;  // kSound
-    EarSettings settings;        // kSet
+    std::string item;      // of a turn between commits
+    std::string pcm;       // kSound
+    std::string tag;       // kCommit
+    EarSettings settings;  // kSet
   };
   bool add(Task task);
+  bool start_work();
   void work();  // on a job
   void run(Task& task);
   void hear(const Task& task);
-  void feed(std::span<const float> samples);
+  void feed(std::string_view pcm);
+  bool is_stopped();
   void end_stream();
+  void end_speech(const std::string& tag);
   void end_turn();
   void forget();
   void on_event(const StreamEvent& event);
@@ -87,6 +94,7 @@ class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
   std::unique_ptr<Resampler> resampler_;
   std::unique_ptr<SpeechStream> stream_;  // null: a new one begins with the next sound
   bool is_deaf_ = false;
+  int64_t turns_told_ = 0;
   double before_ = 0;  // seconds before this stream
   std::string item_;   // of the turn that is going on
   std::string text_;   // of it so far, between commits

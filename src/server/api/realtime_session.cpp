@@ -1,10 +1,8 @@
 #include "server/api/realtime_session.h"
 
 #include <cmath>
-#include <span>
 
 #include "base/utf8.h"
-#include "media/pcm.h"
 #include "server/api/json_text.h"
 #include "text/base64.h"
 
@@ -103,7 +101,7 @@ void RealtimeSession::obey(const Json& event) {
   if (!type || !type->is_text()) throw RequestError("type", "type is missing", "missing_required_parameter");
   const std::string& name = type->as_text();
   if (name == "input_audio_buffer.append") return append(event);
-  if (name == "input_audio_buffer.commit") return commit();
+  if (name == "input_audio_buffer.commit") return commit(event_id_of(event));
   if (name == "input_audio_buffer.clear") return clear();
   if (name == "session.update" || name == "transcription_session.update") return update(event);
   if (name == "conversation.item.create") return add_item(event);
@@ -162,9 +160,7 @@ void RealtimeSession::push(std::string_view bytes) {
   if (bytes.size() % 2 != 0) {
     throw RequestError("audio", cat("audio has ", bytes.size(), " bytes, but a sample has two"), "invalid_audio");
   }
-  std::vector<float> samples(bytes.size() / 2);
-  decode_pcm(SampleFormat::kS16, std::as_bytes(std::span(bytes)), samples);
-  check_room(ear_->push(std::move(samples)));
+  check_room(ear_->push(bytes));
 }
 
 void RealtimeSession::check_room(bool has_room) {
@@ -175,17 +171,14 @@ void RealtimeSession::check_room(bool has_room) {
   ear_->stop();
 }
 
-void RealtimeSession::commit() {
+void RealtimeSession::commit(const std::string& event_id) {
   std::string item;
-  check_room(ear_->commit(item));
+  check_room(ear_->commit(item, event_id));
   if (item.empty()) {
     throw RequestError({}, "there is no sound to commit", "input_audio_buffer_commit_empty");
   }
-  if (settings_.turn_detection) return;  // what was said is told as if a pause had come
-  output_->send(
-      "input_audio_buffer.committed",
-      {{"previous_item_id", last_item_.empty() ? OrderedJson() : OrderedJson(last_item_)}, {"item_id", item}});
-  last_item_ = item;
+  if (settings_.turn_detection) return;  // as if a pause had come; see on_heard() and on_silence()
+  output_->send("input_audio_buffer.committed", {{"previous_item_id", last_item()}, {"item_id", item}});
 }
 
 void RealtimeSession::clear() {
@@ -205,20 +198,21 @@ void RealtimeSession::add_item(const Json& event) {
                        cat("the conversation is longer than ", realtime_.options_.most_conversation_bytes, " bytes"),
                        "conversation_too_long");
   }
-  remember({part.role, text, nullptr}, part.id.value_or(make_id("item_")));
+  const char* kind = part.role == "assistant" ? "output_text" : "input_text";
+  remember({part.role, text, nullptr}, part.id.value_or(make_id("item_")), {{"type", kind}, {"text", text}});
 }
 
-void RealtimeSession::remember(Turn turn, const std::string& item) {
-  const bool is_answer = turn.role == "assistant";
-  output_->send("conversation.item.added",
-                {{"previous_item_id", last_item_.empty() ? OrderedJson() : OrderedJson(last_item_)},
-                 {"item",
-                  {{"id", item},
-                   {"object", "realtime.item"},
-                   {"type", "message"},
-                   {"status", "completed"},
-                   {"role", turn.role},
-                   {"content", {{{"type", is_answer ? "output_text" : "input_text"}, {"text", turn.text}}}}}}});
+OrderedJson RealtimeSession::last_item() const { return last_item_.empty() ? OrderedJson() : OrderedJson(last_item_); }
+
+void RealtimeSession::remember(Turn turn, const std::string& item, OrderedJson part) {
+  output_->send("conversation.item.added", {{"previous_item_id", last_item()},
+                                            {"item",
+                                             {{"id", item},
+                                              {"object", "realtime.item"},
+                                              {"type", "message"},
+                                              {"status", "completed"},
+                                              {"role", turn.role},
+                                              {"content", OrderedJson::array({std::move(part)})}}}});
   last_item_ = item;
   turn_bytes_ += turn.text.size();
   turns_.push_back(std::move(turn));
@@ -277,18 +271,15 @@ void RealtimeSession::on_heard(const std::string& item, double end, const std::s
   if (is_closed_) return;
   if (settings_.turn_detection) {
     output_->send("input_audio_buffer.speech_stopped", {{"audio_end_ms", milliseconds(end)}, {"item_id", item}});
-    output_->send(
-        "input_audio_buffer.committed",
-        {{"previous_item_id", last_item_.empty() ? OrderedJson() : OrderedJson(last_item_)}, {"item_id", item}});
+    output_->send("input_audio_buffer.committed", {{"previous_item_id", last_item()}, {"item_id", item}});
   }
   if (!text.empty()) {
+    remember({"user", text, nullptr}, item, {{"type", "input_audio"}, {"transcript", text}});
     output_->send(cat(kTranscription, "delta"), {{"item_id", item}, {"content_index", 0}, {"delta", text}});
   }
   output_->send(cat(kTranscription, "completed"), {{"item_id", item}, {"content_index", 0}, {"transcript", text}});
-  if (text.empty()) return;
-  remember({"user", text, nullptr}, item);
-  const bool answers =
-      settings_.type == "realtime" && settings_.turn_detection && settings_.turn_detection->create_response;
+  const bool answers = !text.empty() && settings_.type == "realtime" && settings_.turn_detection &&
+                       settings_.turn_detection->create_response;
   if (!answers || is_answering()) return;
   try {
     respond(nullptr);
@@ -304,6 +295,11 @@ void RealtimeSession::on_failed(const std::string& item, const std::string& mess
                 {{"item_id", item},
                  {"content_index", 0},
                  {"error", {{"type", "server_error"}, {"code", "transcription_failed"}, {"message", message}}}});
+}
+
+void RealtimeSession::on_silence(const std::string& event) {
+  const std::lock_guard lock(mutex_);
+  output_->send_error("input_audio_buffer_commit_empty", "there is no speech to commit", {}, event);
 }
 
 void RealtimeSession::on_deaf(const std::string& message) {

@@ -31,6 +31,7 @@ class RealtimeSession : public WebSocketListener,
   void on_guess(const std::string& item, const std::string& text) override;
   void on_heard(const std::string& item, double end, const std::string& text) override;
   void on_failed(const std::string& item, const std::string& message) override;
+  void on_silence(const std::string& event) override;
   void on_deaf(const std::string& message) override;
 
  private:
@@ -43,11 +44,13 @@ class RealtimeSession : public WebSocketListener,
   void update(const Json& event);
   void append(const Json& event);
   void push(std::string_view bytes);
-  void commit();
+  void commit(const std::string& event_id);
   void clear();
   void add_item(const Json& event);
   void respond(const Json* wanted);
-  void remember(Turn turn, const std::string& item);
+  // `part`: its content as the client is told of it.
+  void remember(Turn turn, const std::string& item, OrderedJson part);
+  OrderedJson last_item() const;
   void check_room(bool has_room);
   bool is_answering() const { return answer_ && !answer_->is_over(); }
   EarSettings ear_settings() const;

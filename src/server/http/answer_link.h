@@ -53,8 +53,11 @@ class AnswerLink {
 
   // Ends of the connection: the client sends nothing more and has probably gone (answers may still be tried) ...
   void client_left();
-  // ... or the connection is closed.
+  // ... or the connection is closed ...
   void cut();
+  // ... or the answer is out: waits until the thread that brought it has let go of the connection. Else that thread
+  // could be the last to hold it, when the server has gone already.
+  void settle() const { const std::lock_guard lock(mutex_); }
 
  private:
   enum class State { kOpen, kStreaming, kAnswered };

@@ -88,7 +88,8 @@ class Session : public AnswerSink, public WebSocketSink, public std::enable_shar
   void pump();
   void on_written(ErrorCode error, size_t bytes);
   void on_answered();
-  void leave();  // after the last answer
+  void forget_link();  // of an answer that is out
+  void leave();        // after the last answer
   void record();
   std::string head_text(const HttpResponse& response, BodyFraming framing);
   void remember_body(std::string_view bytes);

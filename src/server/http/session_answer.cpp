@@ -141,7 +141,7 @@ void Session::on_written(ErrorCode error, size_t bytes) {
 void Session::on_answered() {
   entry_.complete = !is_broken_;
   record();
-  link_.reset();
+  forget_link();
   if (is_broken_ && framing_ == BodyFraming::kToTheEnd) return cut_off();  // a plain end would look like the whole
   if (!keep_alive_ || input_ended_ || context_.stopping || web_socket_) return leave();
   phase_ = Phase::kIdle;
@@ -186,6 +186,10 @@ void Session::record() {
     metrics->counter("wick_http_received_bytes_total", "Bytes of requests.").add(static_cast<double>(entry_.bytes_in));
     metrics->counter("wick_http_sent_bytes_total", "Bytes of answers.").add(static_cast<double>(entry_.bytes_out));
   }
+}
+
+void Session::forget_link() {
+  if (const auto link = std::exchange(link_, nullptr)) link->settle();
 }
 
 }  // namespace wick

@@ -29,7 +29,7 @@ void Session::ask_for_web_socket(const std::shared_ptr<const HttpRequest>& reque
     refusal = error_response(403, "Web sockets from pages of this origin are not allowed here.");
   }
   if (refusal) {
-    link_.reset();
+    forget_link();
     return send(std::move(*refusal));
   }
   boost::asio::post(context_.workers, [route = route_, request, link = link_] {
@@ -39,7 +39,7 @@ void Session::ask_for_web_socket(const std::shared_ptr<const HttpRequest>& reque
 
 void Session::open_web_socket(const HttpResponse& head, std::shared_ptr<WebSocketListener> listener) {
   if (input_ended_) return close();
-  link_.reset();
+  forget_link();
   queue_.append(head_text(head, BodyFraming::kNone));
   const auto link = std::make_shared<WebSocketLink>(shared_from_this());
   web_socket_.emplace(OpenWebSocket{WebSocketReader(limits_.message_bytes), std::move(listener), link,

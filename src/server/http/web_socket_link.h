@@ -26,10 +26,9 @@ class WebSocketLink : public WebSocket {
   void send_text(std::string text) override { send(FrameKind::kText, std::move(text)); }
   void send_binary(std::string bytes) override { send(FrameKind::kBinary, std::move(bytes)); }
   void close(uint16_t code, std::string reason) override {
-    std::shared_ptr<WebSocketSink> sink;  // dropped after the lock
     const std::lock_guard lock(mutex_);
-    sink.swap(sink_);
-    if (sink) sink->post_close(code, std::move(reason));
+    if (sink_) sink_->post_close(code, std::move(reason));
+    sink_.reset();  // before the lock goes: the connection, which cuts the link at its end, is the last to hold itself
   }
   void cut() {
     std::shared_ptr<WebSocketSink> sink;
