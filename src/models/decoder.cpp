@@ -1,5 +1,7 @@
 #include "models/decoder.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "models/decoder_step.h"
@@ -91,8 +93,9 @@ Tensor Decoder::run(const ForwardBatch& batch, const KvCache& cache) const {
 
   // Behind the last mixer only the rows with logits matter, unless somebody is looking.
   const Tensor wanted = wants_all ? Tensor() : index_tensor(batch.logit_rows, device_);
-  const std::vector<int64_t> ids(batch.tokens.begin(), batch.tokens.end());
-  const Tensor x = continue_from(embed(index_tensor(ids, device_), batch, step), step, wanted);
+  const Tensor ids = empty({static_cast<int64_t>(batch.tokens.size())}, DType::kI64);
+  std::copy(batch.tokens.begin(), batch.tokens.end(), ids.mutable_data<int64_t>());
+  const Tensor x = continue_from(embed(ids.to_device(device_), batch, step), step, wanted);
   return step.hooks.active() ? hook_logits(batch, step.positions, x) : x;
 }
 
