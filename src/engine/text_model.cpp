@@ -11,6 +11,7 @@
 #include "engine/gguf_tokenizer.h"
 #include "engine/text_files.h"
 #include "formats/gguf_config.h"
+#include "formats/model_label.h"
 #include "models/bad_weight.h"
 #include "models/load_model.h"
 
@@ -59,8 +60,7 @@ std::shared_ptr<const TextModel> TextModel::load(const fs::path& path, const Loa
   const Checkpoint& checkpoint = files.checkpoint;
   const bool gguf = checkpoint.kind() == Checkpoint::Kind::kGguf;
   const fs::path folder = checkpoint.folder();
-  const fs::path named = fs::weakly_canonical(path);
-  files.name = fs::is_directory(path) ? named.filename().string() : named.stem().string();
+  files.name = model_label(path);
   if (gguf) {
     files.tokenizer = [checkpoint] {
       return Tokenizer::from_gguf(

@@ -89,11 +89,11 @@ export class Dictation {
     } else if (event.type === `${item}completed`) {
       const start = this.begins.get(event.item_id) ?? 0;
       this.listener.segment({start, end: this.end ?? start, text: event.transcript});
-    } else if (event.type === 'input_audio_buffer.committed' && this.isStopping) {
+    } else if (event.type === 'input_audio_buffer.committed' && this.hasCommitted) {
       this.lastItem = event.item_id;
     } else if (event.type === 'error') {
       // Nothing was left to write down: that is no trouble at the end.
-      if (this.isStopping && event.error.code === 'input_audio_buffer_commit_empty') this.finish();
+      if (this.hasCommitted && event.error.code === 'input_audio_buffer_commit_empty') this.finish();
       else this.fail(new ApiError(event.error.message));
     }
     if (event.type === `${item}completed` && event.item_id === this.lastItem) this.finish();
@@ -109,6 +109,7 @@ export class Dictation {
     source.connect(worklet);
     await Promise.race([new Promise((resolve) => (this.endRecording = resolve)), this.finished]);
     source.disconnect();
+    this.hasCommitted = true;
     this.send({type: 'input_audio_buffer.commit'});
   }
 }

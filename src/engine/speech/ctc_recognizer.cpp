@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/speech/ctc_decode.h"
+#include "formats/model_label.h"
 #include "media/energy_scorer.h"
 #include "ops/log_softmax.h"
 
@@ -58,9 +59,7 @@ std::unique_ptr<CtcRecognizer> CtcRecognizer::load(const fs::path& path, const M
   CtcVocabulary vocabulary =
       CtcVocabulary::load(source.checkpoint().folder(), model->config().vocabulary, model->config().blank);
   RecognizerFacts facts;
-  fs::path plain = path.lexically_normal();
-  if (!plain.has_filename()) plain = plain.parent_path();
-  facts.label = fs::is_directory(path) ? plain.filename().string() : plain.stem().string();
+  facts.label = model_label(path);
   facts.family = model->config().conformer ? "wav2vec2-conformer" : "wav2vec2";
   facts.parameters = model->parameters();
   facts.weight_bytes = model->weight_bytes();

@@ -1,6 +1,7 @@
 #include "engine/speech/transcriber.h"
 
 #include "engine/ember.h"
+#include "formats/model_label.h"
 
 namespace wick {
 
@@ -36,8 +37,7 @@ std::string Transcriber::model_label() const {
   const std::lock_guard lock(mutex_);
   if (recognizer_) return recognizer_->facts().label;
   if (model_.empty()) return std::string(ember_asr_files().name);
-  const auto named = std::filesystem::weakly_canonical(model_);
-  return (std::filesystem::is_directory(named) ? named.filename() : named.stem()).string();
+  return wick::model_label(model_);
 }
 
 }  // namespace wick

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "engine/speech/whisper_run.h"
+#include "formats/model_label.h"
 
 namespace wick {
 namespace {
@@ -47,8 +48,7 @@ std::shared_ptr<const SpeechRecognizer> WhisperRecognizer::load(const fs::path& 
   const WeightSource source(Checkpoint::open(path));
   const Checkpoint& checkpoint = source.checkpoint();
   std::unique_ptr<const Whisper> model = Whisper::load(source, options);
-  const fs::path named = fs::weakly_canonical(path);
-  std::string label = fs::is_directory(path) ? named.filename().string() : named.stem().string();
+  std::string label = model_label(path);
   const bool ggml = checkpoint.kind() == Checkpoint::Kind::kGgmlWhisper;
   Tokenizer tokenizer = ggml ? ggml_tokenizer(*checkpoint.files().front(), model->config().vocabulary)
                              : Tokenizer::load(checkpoint.folder());
