@@ -3,8 +3,10 @@ import {spawn} from 'node:child_process';
 import {accessSync, constants, mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {delimiter, join} from 'node:path';
+import {fileURLToPath} from 'node:url';
 import {Page} from './page.mjs';
 
+const speech = fileURLToPath(new URL('../../models/ember-asr/samples/06.wav', import.meta.url));
 const patience = 60000; // milliseconds; a page that hangs does not answer
 
 export function findChromium() {
@@ -45,6 +47,10 @@ export class Browser {
         '--disable-component-update',
         '--hide-scrollbars',
         '--force-color-profile=srgb',
+        // Somebody speaks into the microphone, once.
+        '--use-fake-ui-for-media-stream',
+        '--use-fake-device-for-media-stream',
+        `--use-file-for-fake-audio-capture=${speech}%noloop`,
         `--user-data-dir=${this.profile}`,
         'about:blank',
       ],

@@ -56,6 +56,20 @@ onPage('a dropped recording is written down', {url, hash: '#transcribe'}, async 
   assert.equal(await page.run(() => document.querySelector('.transcribe .notice').hidden), true);
 });
 
+// The mock has no web socket.
+if (url) {
+  onPage('what is said into the microphone is written down', {url, hash: '#transcribe'}, async (page) => {
+    await page.waitFor(() => document.querySelector('.transcribe select').options.length > 0);
+    await page.click('.record');
+    await page.waitFor(() => /looked/.test(document.querySelector('.segments').textContent));
+    await page.click('.record');
+    await page.waitFor(() => document.querySelector('.record').getAttribute('aria-pressed') === 'false');
+    assert.equal(await page.run(() => document.querySelector('.transcribe .notice').hidden), true);
+    assert.match((await page.texts('.segment:not(.open) p')).join(' '), /looked at the key/);
+    await page.screenshot('live-microphone');
+  });
+}
+
 onPage('files come with the policy, their types and nothing foreign', {url}, async (page) => {
   const files = await page.run(async () =>
     Promise.all(
