@@ -61,7 +61,7 @@ if (url) {
   onPage('what is said into the microphone is written down', {url, hash: '#transcribe'}, async (page) => {
     await page.waitFor(() => document.querySelector('.transcribe select').options.length > 0);
     await page.click('.record');
-    await page.waitFor(() => /looked/.test(document.querySelector('.segments').textContent));
+    await page.waitFor(() => /key/.test(document.querySelector('.segments').textContent));
     await page.click('.record');
     await page.waitFor(() => document.querySelector('.record').getAttribute('aria-pressed') === 'false');
     assert.equal(await page.run(() => document.querySelector('.transcribe .notice').hidden), true);
