@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "engine/speech/joined_text.h"
@@ -18,6 +19,7 @@ constexpr double kEmberPieceSeconds = 7;      // it has heard nothing longer
 constexpr double kMostPieceSeconds = 1200;    // Qwen3-ASR's own limit
 constexpr double kTokensPerSecond = 13 + 16;  // of sound, and of text at most
 constexpr int64_t kPromptTokens = 512;        // around them
+constexpr int64_t kMostKvBytes = int64_t{2} << 30;
 // Pieces of one recording that are written down at the same time.
 constexpr size_t kTogether = 8;
 constexpr double kSecondsTogether = 300;
@@ -109,6 +111,9 @@ Qwen3AsrRecognizer::Qwen3AsrRecognizer(const std::filesystem::path& path, const 
   }
   if (!options.aligner.empty()) aligner_ = ForcedAligner::load(options.aligner);
   EngineOptions engine;
+  // Keys and values of what was heard before are kept while there is room: that is worth little here.
+  const int64_t free_bytes = machine_info().memory_available.value_or(kMostKvBytes * 2);
+  engine.kv_bytes = std::min(kMostKvBytes, free_bytes / 2);
   engine.max_waiting = 1 << 20;  // those who ask wait for an answer before they ask for much more
   engine_ = std::make_unique<Engine>(text_, engine);
   thread_ = std::make_unique<EngineThread>(*engine_);
