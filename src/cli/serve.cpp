@@ -12,12 +12,13 @@
 #include "base/thread_pool.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/device_option.h"
 #include "cli/interrupt.h"
 #include "cli/model_arguments.h"
-#include "cli/device_option.h"
 #include "cli/shared_options.h"
 #include "cli/terminal.h"
 #include "engine/ember.h"
+#include "formats/model_label.h"
 #include "hub/find_model.h"
 #include "server/api/api.h"
 #include "server/heap_limits.h"
@@ -31,6 +32,7 @@ namespace wick {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr char kEmberAsr[] = "ember-asr";
 constexpr std::chrono::seconds kGrace{30};  // for running answers when the server goes
 constexpr std::chrono::milliseconds kPoll{100};
 
@@ -51,25 +53,20 @@ struct ServeArguments {
 };
 
 // "name=path", "path" (named as the file or folder is), "Org/Name" of the hub, or Ember.
-ModelEntry entry_of(const std::string& text) {
+ModelEntry entry_of(const std::string& text, std::string_view built_in = "ember") {
   ModelEntry entry;
   std::error_code ignored;
   const size_t equals = text.find('=');
   const bool has_name = equals != std::string::npos && !fs::exists(text, ignored);
   const std::string path = has_name ? text.substr(equals + 1) : text;
-  if ((path == "ember" || path == "ember-asr") && !fs::exists(path, ignored)) {
+  if (path == built_in && !fs::exists(path, ignored)) {
     entry.name = has_name ? text.substr(0, equals) : path;
     return entry;
   }
   const FoundModel found =
       find_model(path, ". MODEL is a Hugging Face folder, a .gguf or a .safetensors file, Org/Name, or NAME=MODEL");
   entry.path = found.path;
-  fs::path plain = fs::path(path).lexically_normal();
-  if (!plain.has_filename()) plain = plain.parent_path();
-  entry.name = has_name                          ? text.substr(0, equals)
-               : found.name                      ? found.name->text()
-               : fs::is_directory(path, ignored) ? plain.filename().string()
-                                                 : plain.stem().string();
+  entry.name = has_name ? text.substr(0, equals) : found.name ? found.name->text() : model_label(found.path);
   if (entry.name.empty()) throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(text), ": the model has no name"));
   return entry;
 }
@@ -111,13 +108,16 @@ std::vector<ModelEntry> entries_of(const ServeArguments& arguments) {
 
 std::vector<SpeechEntry> speech_entries_of(const ServeArguments& arguments) {
   std::vector<SpeechEntry> entries;
+  const fs::path aligner = arguments.aligner.empty() ? fs::path() : find_model(arguments.aligner).path;
+  bool has_ember_asr = !has_ember();
   for (const std::string& text : arguments.speech_models) {
-    const ModelEntry entry = entry_of(text);
-    entries.push_back({entry.name, entry.path, {}});
-    entries.back().load.quantize = arguments.quantize;
-    if (!entry.path.empty()) entries.back().load.aligner = arguments.aligner;
+    const ModelEntry entry = entry_of(text, kEmberAsr);
+    SpeechEntry& added = entries.emplace_back(SpeechEntry{entry.name, entry.path, {}});
+    added.load.quantize = arguments.quantize;
+    added.load.aligner = aligner;
+    has_ember_asr = has_ember_asr || entry.name == kEmberAsr;
   }
-  if (has_ember()) entries.push_back({"ember-asr", {}, {}});
+  if (!has_ember_asr) entries.push_back({kEmberAsr, {}, {}});
   return entries;
 }
 

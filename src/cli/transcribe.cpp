@@ -79,7 +79,7 @@ struct Heard {
 std::shared_ptr<const SpeechRecognizer> load(const TranscribeArguments& arguments) {
   if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
   RecognizerOptions options;
-  options.aligner = arguments.aligner;
+  if (!arguments.aligner.empty()) options.aligner = find_model(arguments.aligner).path;
   options.quantize = arguments.quantize;
   std::unique_ptr<ProgressBar> bar;
   options.progress = [&](int64_t done, int64_t total) {

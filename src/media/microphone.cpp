@@ -1,8 +1,7 @@
 #include "media/microphone.h"
 
-#include <dlfcn.h>
-
 #include "base/error.h"
+#include "base/shared_library.h"
 #include "base/text.h"
 #include "media/mono_reader.h"
 #include "media/sample_source.h"
@@ -27,35 +26,25 @@ constexpr int kCapture = 1, kS16 = 2, kInterleaved = 3;
 constexpr unsigned kRate = 16000, kLatency = 200'000;  // microseconds
 constexpr size_t kFrames = kRate / 10;
 
-template <typename Function>
-void find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  if (!function) throw Error(ErrorCode::kUnsupported, cat("libasound has no ", name));
-}
-
 // The library would print; its errors are told once, by check().
 void say_nothing(const char* /*file*/, int /*line*/, const char* /*function*/, int /*error*/, const char* /*format*/,
                  ...) {}
 
 const AlsaLibrary& alsa() {
-  static const AlsaLibrary library = [] {
-    void* handle = dlopen("libasound.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-      throw Error(ErrorCode::kUnsupported,
-                  cat("the microphone is read with libasound, which cannot be loaded: ", dlerror()));
-    }
+  static const AlsaLibrary alsa_functions = [] {
+    const SharedLibrary library({"libasound.so.2"}, "the microphone is read with libasound");
     AlsaLibrary functions;
-    find(handle, "snd_pcm_open", functions.open);
-    find(handle, "snd_pcm_set_params", functions.set_params);
-    find(handle, "snd_pcm_readi", functions.readi);
-    find(handle, "snd_pcm_recover", functions.recover);
-    find(handle, "snd_pcm_close", functions.close);
-    find(handle, "snd_strerror", functions.strerror);
-    find(handle, "snd_lib_error_set_handler", functions.set_complain);
+    library.find("snd_pcm_open", functions.open);
+    library.find("snd_pcm_set_params", functions.set_params);
+    library.find("snd_pcm_readi", functions.readi);
+    library.find("snd_pcm_recover", functions.recover);
+    library.find("snd_pcm_close", functions.close);
+    library.find("snd_strerror", functions.strerror);
+    library.find("snd_lib_error_set_handler", functions.set_complain);
     functions.set_complain(say_nothing);
     return functions;
   }();
-  return library;
+  return alsa_functions;
 }
 
 class Microphone : public SampleSource {
