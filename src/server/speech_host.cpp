@@ -41,6 +41,12 @@ std::vector<std::string> SpeechHost::names() const {
   return names;
 }
 
+std::string SpeechHost::unknown(std::string_view name) const {
+  std::string known;
+  for (const auto& slot : slots_) known += cat(known.empty() ? "" : ", ", in_quotes(slot->entry.name));
+  return cat("there is no speech model ", in_quotes(name), "; known are: ", known.empty() ? "none" : known);
+}
+
 bool SpeechHost::is_loaded(std::string_view name) const {
   const Slot* slot = find(name);
   return slot && slot->is_loaded;
@@ -53,12 +59,7 @@ const std::string& SpeechHost::default_model() const {
 
 std::shared_ptr<const SpeechRecognizer> SpeechHost::use(std::string_view name) {
   Slot* slot = find(name);
-  if (!slot) {
-    std::string known;
-    for (const auto& each : slots_) known += cat(known.empty() ? "" : ", ", in_quotes(each->entry.name));
-    throw Error(ErrorCode::kInvalidArgument,
-                cat("there is no speech model ", in_quotes(name), "; known are: ", known.empty() ? "none" : known));
-  }
+  if (!slot) throw Error(ErrorCode::kInvalidArgument, unknown(name));
   const std::lock_guard lock(slot->loading);
   if (!slot->recognizer) slot->recognizer = load_recognizer(slot->entry.path, slot->entry.load);
   slot->is_loaded = true;

@@ -34,7 +34,8 @@ class SpeechHost {
   std::vector<std::string> names() const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
   bool is_loaded(std::string_view name) const;
-  const std::string& default_model() const;  // the first one. Throws Error(kUnsupported) when there is none
+  std::string unknown(std::string_view name) const;  // the sentence for a name that is not there, with those that are
+  const std::string& default_model() const;          // the first one. Throws Error(kUnsupported) when there is none
 
   // Loads the model if need be, which may take long. Throws Error that lists the known names, or says why it cannot be
   // loaded; the next one who asks tries again.

@@ -1,5 +1,4 @@
 // Speech to text over HTTP.
-#include "base/utf8.h"
 #include "engine/speech/subtitles.h"
 #include "server/api/api.h"
 #include "server/api/json_copy.h"
@@ -128,12 +127,7 @@ void Api::listen(const HttpRequest& request, const Exchange& exchange, SpeechTas
   const auto body = std::make_shared<const std::string>(request.body);
   TranscriptionRequest wanted = TranscriptionRequest::parse(request, *body);
   const std::string model = wanted.model.empty() ? speech_->default_model() : wanted.model;
-  if (!speech_->has(model)) {
-    std::string known;
-    for (const std::string& name : speech_->names()) known += cat(known.empty() ? "" : ", ", in_quotes(name));
-    throw RequestError("model", cat("there is no speech model ", in_quotes(model), "; known are: ", known),
-                       "model_not_found", 404);
-  }
+  if (!speech_->has(model)) throw RequestError("model", speech_->unknown(model), "model_not_found", 404);
   const auto job = std::make_shared<Transcription>(body, std::move(wanted), task, exchange);
   if (!speech_->run([job, speech = speech_.get(), model] { job->run(*speech, model); })) {
     HttpResponse busy =

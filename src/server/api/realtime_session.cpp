@@ -122,12 +122,7 @@ void RealtimeSession::update(const Json& event) {
     throw RequestError("session.model", cat("there is no model ", in_quotes(changed.model)), "model_not_found");
   }
   if (!realtime_.speech_->has(changed.speech_model)) {
-    std::string known;
-    for (const std::string& name : realtime_.speech_->names()) {
-      known += cat(known.empty() ? "" : ", ", in_quotes(name));
-    }
-    throw RequestError("session.audio.input.transcription.model",
-                       cat("there is no speech model ", in_quotes(changed.speech_model), "; known are: ", known),
+    throw RequestError("session.audio.input.transcription.model", realtime_.speech_->unknown(changed.speech_model),
                        "model_not_found");
   }
   const bool hears_otherwise = !changed.hears_like(settings_);
