@@ -11,10 +11,10 @@ namespace wick {
 namespace {
 
 constexpr int64_t kRate = 16000, kHop = 160;
-constexpr int64_t kRest = kRate / 5;            // a piece that would be shorter than this is left out
-constexpr int64_t kRemembered = 3 * kRate;      // of sound in which nobody spoke yet
-constexpr int64_t kSearched = 5 * kRate;        // before the longest, for a quiet moment
-constexpr int64_t kMoment = 5 * kHop;           // how long it has to be quiet
+constexpr int64_t kRest = kRate / 5;        // a piece that would be shorter than this is left out
+constexpr int64_t kRemembered = 3 * kRate;  // of sound in which nobody spoke yet
+constexpr int64_t kSearched = 5 * kRate;    // before the longest, for a quiet moment
+constexpr int64_t kMoment = 5 * kHop;       // how long it has to be quiet
 
 std::unique_ptr<VoiceScorer> or_energy(std::unique_ptr<VoiceScorer> scorer) {
   if (!scorer) return std::make_unique<EnergyScorer>();

@@ -20,8 +20,8 @@ struct PauseOptions {
 
 struct PieceOptions {
   double longest = 30;  // seconds
-  // Pauses end a piece and are left out but for a little on each side. Without this, everything is kept and pieces end at
-  // their longest.
+  // Pauses end a piece and are left out but for a little on each side. Without this, everything is kept and pieces end
+  // at their longest.
   bool skips_silence = true;
   PauseOptions pauses = {};
 };

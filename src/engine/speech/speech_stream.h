@@ -52,6 +52,7 @@ class SpeechStream {
   std::unique_ptr<Utterance> utterance_;  // of the open piece
   std::optional<int64_t> begun_;          // where that began
   int64_t heard_ = 0, guessed_ = 0;       // samples of it that the utterance has, and had at the last guess
+  bool understood_ = false;               // the last guess had text
 };
 
 }  // namespace wick

@@ -132,18 +132,19 @@ void check_possible(const Json& json, const std::string& place) {
 
 const Fields<TurnDetection>& TurnDetection::fields() {
   using R = TurnDetection;
-  static const Fields<R> fields = Fields<R>("RealtimeTurnDetection", BodyUse::kRequest)
-                                      .add("type", &R::type, "A turn ends with a pause.")
-                                      .words({"server_vad"})
-                                      .add("create_response", &R::create_response, "Answer each turn.")
-                                      .add("interrupt_response", &R::interrupt_response, "Speech ends an answer.")
-                                      .add("threshold", &R::threshold, "How sure it must be that somebody speaks.")
-                                      .range(0.01, 1)
-                                      .add("silence_duration_ms", &R::silence_duration_ms, "The pause that ends a turn.")
-                                      .range(100, 60'000)
-                                      .add("prefix_padding_ms", &R::prefix_padding_ms,
-                                           "How much of a pause belongs to a turn, before and behind it.")
-                                      .range(0, 60'000);
+  static const Fields<R> fields =
+      Fields<R>("RealtimeTurnDetection", BodyUse::kRequest)
+          .add("type", &R::type, "A turn ends with a pause.")
+          .words({"server_vad"})
+          .add("create_response", &R::create_response, "Answer each turn.")
+          .add("interrupt_response", &R::interrupt_response, "Speech ends an answer.")
+          .add("threshold", &R::threshold, "How sure it must be that somebody speaks.")
+          .range(0.01, 1)
+          .add("silence_duration_ms", &R::silence_duration_ms, "The pause that ends a turn.")
+          .range(100, 60'000)
+          .add("prefix_padding_ms", &R::prefix_padding_ms,
+               "How much of a pause belongs to a turn, before and behind it.")
+          .range(0, 60'000);
   return fields;
 }
 
