@@ -298,8 +298,8 @@ void add_serve(CLI::App& app, Action& action) {
       ->excludes(speculate);
 
   constexpr char kInspect[] = "Looking into models";
-  CLI::Option* inspect =
-      command->add_flag("--inspect", a.inspect, "Let clients capture and change what models compute; for the page's tab Inside");
+  CLI::Option* inspect = command->add_flag(
+      "--inspect", a.inspect, "Let clients capture and change what models compute; for the page's tab Inside");
   inspect->group(kInspect);
   command->add_option("--steering", a.steering, "A folder of steering vectors that requests may name")
       ->type_name("DIR")

@@ -98,7 +98,8 @@ void SafetensorsWriter::finish() {
 std::string safetensors_bytes(std::span<const NamedTensor> tensors, const Metadata& metadata) {
   constexpr const char* kPlace = "safetensors";
   std::vector<TensorSpec> specs;
-  for (const NamedTensor& tensor : tensors) specs.push_back({tensor.name, tensor.values.dtype(), tensor.values.shape()});
+  for (const NamedTensor& tensor : tensors)
+    specs.push_back({tensor.name, tensor.values.dtype(), tensor.values.shape()});
   TensorPlan plan(std::move(specs), kPlace);
   const auto [order, data_bytes] = lay_out(plan, kPlace);
   const std::string header = header_of(order, metadata, kPlace);
@@ -110,7 +111,8 @@ std::string safetensors_bytes(std::span<const NamedTensor> tensors, const Metada
   for (const Item* item : order) {
     const Tensor& values = tensors[static_cast<size_t>(item - plan.items().data())].values;
     if (!values.is_contiguous() || !values.device().is_host()) {
-      throw Error(ErrorCode::kInvalidArgument, cat("tensor ", in_quotes(item->spec.name), " is not contiguous on the host"));
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("tensor ", in_quotes(item->spec.name), " is not contiguous on the host"));
     }
     bytes.append(reinterpret_cast<const char*>(values.raw()), static_cast<size_t>(item->bytes));
   }

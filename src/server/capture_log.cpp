@@ -21,7 +21,8 @@ Tensor take_rows(const Tensor& values, int axis, const std::vector<int64_t>& row
   const int64_t row_bytes = bytes_of(values.dtype(), values.numel() / (outer * count));
   for (int64_t i = 0; i < outer; ++i) {
     for (int64_t j = 0; j < kept; ++j) {
-      std::memcpy(out.raw() + (i * kept + j) * row_bytes, values.raw() + (i * count + rows[static_cast<size_t>(j)]) * row_bytes,
+      std::memcpy(out.raw() + (i * kept + j) * row_bytes,
+                  values.raw() + (i * count + rows[static_cast<size_t>(j)]) * row_bytes,
                   static_cast<size_t>(row_bytes));
     }
   }

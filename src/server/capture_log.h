@@ -25,7 +25,7 @@ class CaptureLog : public std::enable_shared_from_this<CaptureLog> {
   std::vector<std::string> names() const { return cache_.names(); }
   Tensor at(const std::string& name) const { return cache_.at(name); }
   Shape shape(const std::string& name) const;  // of at(name), which takes longer; throws std::out_of_range
-  std::vector<std::string> missing() const;  // points that no pass had
+  std::vector<std::string> missing() const;    // points that no pass had
   // Which tokens the rows are; those of hook_logits are only the ones that logits were computed for.
   std::vector<int64_t> positions() const;
 

@@ -19,8 +19,8 @@ void CaptureStore::put(std::string id, std::string owner, StoredCapture capture,
   const int64_t bytes = capture.log->bytes();
   while (!items_.empty() && (bytes_ + bytes > limits_.bytes || items_.size() >= limits_.captures)) drop_front();
   bytes_ += bytes;
-  items_.push_back({std::move(id), std::move(owner), std::make_shared<const StoredCapture>(std::move(capture)),
-                    now + limits_.kept});
+  items_.push_back(
+      {std::move(id), std::move(owner), std::make_shared<const StoredCapture>(std::move(capture)), now + limits_.kept});
 }
 
 std::shared_ptr<const StoredCapture> CaptureStore::find(std::string_view id, std::string_view owner,

@@ -58,7 +58,8 @@ LanguageInterp Inspector::model_of(const std::shared_ptr<Engine>& engine, std::f
   options.kv_dtype = engine->kv_dtype();
   options.rows_per_pass = kRowsPerPass;
   options.around_pass = [this, is_cancelled = std::move(is_cancelled)](FunctionRef<void()> pass) {
-    if (is_stopping_ || (is_cancelled && is_cancelled())) throw Error(ErrorCode::kInternal, "the request was cancelled");
+    if (is_stopping_ || (is_cancelled && is_cancelled()))
+      throw Error(ErrorCode::kInternal, "the request was cancelled");
     const std::lock_guard turn(compute_turn());
     pass();
   };

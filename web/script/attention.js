@@ -1,10 +1,9 @@
 // The attention of one layer: small pictures of its heads, and one head as a matrix or as arcs. A map of all heads
 // tells which are worth a look.
-import {el} from './dom.js';
+import {darkScheme, el} from './dom.js';
 import {lookInside} from './api.js';
 import {Arcs} from './arcs.js';
 import {CellGrid} from './cell_grid.js';
-import {darkScheme} from './dom.js';
 import {heatColors, stepOf} from './heat.js';
 import {Patterns} from './patterns.js';
 import {percent} from './format.js';
@@ -101,9 +100,9 @@ export class AttentionCard {
       rows: layers,
       columns: heads,
       values,
-      text: (row, column) => percent(values[row * heads + column]),
+      text: (row, column) => `${Math.round(100 * values[row * heads + column])} %`,
       rowLabel: (row) => String(layers - 1 - row),
-      columnLabel: (column) => `head ${column}`,
+      columnLabel: (column) => String(column),
     });
   }
 

@@ -281,7 +281,7 @@ export class CellGrid {
     const everyRow = Math.max(1, Math.ceil(13 / cellHeight));
     context.save();
     context.beginPath();
-    context.rect(0, header, gutter, height - header);
+    context.rect(0, header - 6, gutter, height - header + 6);
     context.clip();
     for (let row = top; row < bottom; ++row) {
       if (row % everyRow && row !== lit?.row) continue;

@@ -73,23 +73,22 @@ export class EditsCard {
 
   show({plain, edited, kl}) {
     const isEdited = this.edits.length > 0;
-    this.fill(this.plain, 'As it is', plain, plain);
-    this.fill(this.edited, 'With the edits', edited, plain);
+    this.fill(this.plain, 'As it is', plain);
+    this.fill(this.edited, 'With the edits', edited);
     this.edited.hidden = !isEdited;
     this.kl.textContent = isEdited ? `KL ${kl.toFixed(3)} nats` : '';
     if (isEdited) announce(`With the edits: ${edited.text || edited.next[0].text}`);
   }
 
-  fill(box, title, {text, next}, plain) {
-    const before = new Map(plain.next.map(({id, probability}) => [id, probability]));
+  fill(box, title, {text, next}) {
     box.replaceChildren(
       el('h3', {}, title),
       el('p', {class: 'continuation'}, text || '(the end)'),
       el(
         'ol',
         {class: 'next-tokens', 'aria-label': `${title}: likeliest next tokens`},
-        next.map(({id, text: piece, probability}) => {
-          const fill = el('span', {class: before.has(id) ? 'fill' : 'fill new'});
+        next.map(({text: piece, probability}) => {
+          const fill = el('span', {class: 'fill'});
           fill.style.width = `${100 * probability}%`;
           return el(
             'li',

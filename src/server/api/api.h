@@ -15,8 +15,8 @@
 #include "server/api/realtime.h"
 #include "server/api/request_error.h"
 #include "server/http/router.h"
-#include "server/metrics.h"
 #include "server/inspector.h"
+#include "server/metrics.h"
 #include "server/model_host.h"
 #include "server/speech_host.h"
 

@@ -47,8 +47,8 @@ InspectEnd Api::inspect(const InspectRequest& wanted, EngineRequest& job, const 
                         const std::string& owner, const EngineRef& engine) {
   check_may_inspect();
   if (std::ssize(wanted.capture) > InspectLimits::kPoints) {
-    throw RequestError("wick.capture", cat("wick.capture has ", wanted.capture.size(), " names, allowed are ",
-                                           InspectLimits::kPoints));
+    throw RequestError("wick.capture",
+                       cat("wick.capture has ", wanted.capture.size(), " names, allowed are ", InspectLimits::kPoints));
   }
   const LanguageInterp model = inspector_->model_of(engine);
   const auto tokens = static_cast<int64_t>(job.prompt.size());
@@ -62,9 +62,9 @@ InspectEnd Api::inspect(const InspectRequest& wanted, EngineRequest& job, const 
   for (size_t i = 0; i < wanted.capture.size(); ++i) {
     checked_site(wanted.capture[i], model, cat("wick.capture[", i, "]"));
   }
-  const auto log = std::make_shared<CaptureLog>(wanted.capture,
-                                                positions_from_start(wanted.positions, text, "wick.positions"),
-                                                inspector_->captures().limits().bytes_each);
+  const auto log =
+      std::make_shared<CaptureLog>(wanted.capture, positions_from_start(wanted.positions, text, "wick.positions"),
+                                   inspector_->captures().limits().bytes_each);
   log->watch(job.hooks);
   return [store = &inspector_->captures(), log, id, owner, prompt = job.prompt](const std::vector<int32_t>& answer) {
     StoredCapture capture{log, prompt};

@@ -77,8 +77,8 @@ const Fields<PatchRequest>& PatchRequest::fields() {
           .add("corrupted", &R::corrupted, "The text that runs again and again; of as many tokens.")
           .required()
           .add("point", &R::point, "What is put in, one cell at a time.")
-          .words({"hook_resid_pre", "hook_resid_mid", "hook_resid_post", "hook_attn_out", "hook_mlp_out",
-                  "attn.hook_z", "attn.hook_q", "attn.hook_k", "attn.hook_v"})
+          .words({"hook_resid_pre", "hook_resid_mid", "hook_resid_post", "hook_attn_out", "hook_mlp_out", "attn.hook_z",
+                  "attn.hook_q", "attn.hook_k", "attn.hook_v"})
           .add("by", &R::by, "What a cell is: a position of a layer, or a head of a layer at all positions.")
           .words({"position", "head"})
           .add("layers", &R::layers, "Those that are tried; all when it is left out.")

@@ -41,7 +41,8 @@ struct EngineAnswer {
     if (event.kind == RequestEvent::Kind::kError) error = *event.error;
     if (event.kind == RequestEvent::Kind::kEnd) {
       text = event.result->text;
-      if (event.result->reason == StopReason::kCancelled) error = Error(ErrorCode::kInternal, "the request was cancelled");
+      if (event.result->reason == StopReason::kCancelled)
+        error = Error(ErrorCode::kInternal, "the request was cancelled");
     }
     is_over = is_over || event.kind == RequestEvent::Kind::kEnd || event.kind == RequestEvent::Kind::kError;
     news.notify_all();
@@ -63,8 +64,8 @@ InsideWork::InsideWork(Inspector& inspector, std::shared_ptr<Engine> engine, std
 
 std::vector<int32_t> InsideWork::tokens_of(const TextRequest& text, const std::string& place) const {
   if (text.prompt.has_value() + text.tokens.has_value() + text.messages.has_value() != 1) {
-    throw RequestError(place + "prompt", cat("one of ", place, "prompt, ", place, "tokens and ", place,
-                                             "messages is expected"));
+    throw RequestError(place + "prompt",
+                       cat("one of ", place, "prompt, ", place, "tokens and ", place, "messages is expected"));
   }
   std::vector<int32_t> tokens;
   if (text.prompt) {
@@ -73,7 +74,8 @@ std::vector<int32_t> InsideWork::tokens_of(const TextRequest& text, const std::s
     tokens = *text.tokens;
     for (size_t i = 0; i < tokens.size(); ++i) {
       if (tokenizer_.has(tokens[i]) && tokens[i] < model_.facts().vocabulary) continue;
-      throw RequestError(place + "tokens", cat(place, "tokens[", i, "] is ", tokens[i], ", which is no token of the model"));
+      throw RequestError(place + "tokens",
+                         cat(place, "tokens[", i, "] is ", tokens[i], ", which is no token of the model"));
     }
   } else {
     const TextModel& model = engine_->model();
@@ -108,8 +110,8 @@ void InsideWork::lens(const LensRequest& wanted) {
   const InterpFacts& facts = model_.facts();
   const int64_t rows = (facts.layers + 2) * std::ssize(tokens);
   if (rows * facts.hidden * 4 > kMostLensBytes) {
-    throw RequestError("prompt", cat("the residual stream of ", tokens.size(), " tokens takes ", rows * facts.hidden * 4,
-                                     " bytes, allowed are ", kMostLensBytes));
+    throw RequestError("prompt", cat("the residual stream of ", tokens.size(), " tokens takes ",
+                                     rows * facts.hidden * 4, " bytes, allowed are ", kMostLensBytes));
   }
   LensOptions options;
   options.positions = positions_from_start(wanted.positions, {std::ssize(tokens), std::ssize(tokens)}, "positions");
@@ -129,7 +131,8 @@ void InsideWork::attention(const AttentionRequest& wanted) {
   }
   std::vector<int> heads = wanted.heads;
   for (const int head : heads) check_head(model_, head);
-  if (std::ssize(heads) > facts.heads) throw RequestError("heads", cat("heads has more than the ", facts.heads, " there are"));
+  if (std::ssize(heads) > facts.heads)
+    throw RequestError("heads", cat("heads has more than the ", facts.heads, " there are"));
   if (heads.empty()) {
     heads.resize(static_cast<size_t>(facts.heads));
     std::iota(heads.begin(), heads.end(), 0);
@@ -178,7 +181,8 @@ std::string InsideWork::continue_text(std::span<const int32_t> tokens, const Hoo
 std::string InsideWork::outcome(std::span<const int32_t> tokens, const HookSpec& hooks, const RunRequest& wanted,
                                 std::span<const float> logits) const {
   std::string out = cat(R"({"next":)", next_tokens_json(logits, wanted.top, tokenizer_), R"(,"text":)");
-  append_json_text(out, valid_text(wanted.max_tokens > 0 ? continue_text(tokens, hooks, wanted.max_tokens) : std::string()));
+  append_json_text(out,
+                   valid_text(wanted.max_tokens > 0 ? continue_text(tokens, hooks, wanted.max_tokens) : std::string()));
   return out += '}';
 }
 
@@ -206,7 +210,8 @@ void InsideWork::run(const RunRequest& wanted) {
 }
 
 void InsideWork::patch(const PatchRequest& wanted) {
-  const std::vector<int32_t> clean = tokens_of(wanted.clean, "clean."), corrupted = tokens_of(wanted.corrupted, "corrupted.");
+  const std::vector<int32_t> clean = tokens_of(wanted.clean, "clean."),
+                             corrupted = tokens_of(wanted.corrupted, "corrupted.");
   check_same_length(clean, corrupted);
   const HookPoint point = HookSite::parse(cat("blocks.0.", wanted.point)).point;
   const InterpFacts& facts = model_.facts();
@@ -239,9 +244,12 @@ void InsideWork::patch(const PatchRequest& wanted) {
     layers.resize(static_cast<size_t>(facts.layers));
     std::iota(layers.begin(), layers.end(), 0);
   }
-  const int64_t columns = cells.by_head ? facts.heads : cells.positions.empty() ? metric.position + 1 : std::ssize(cells.positions);
+  const int64_t columns = cells.by_head             ? facts.heads
+                          : cells.positions.empty() ? metric.position + 1
+                                                    : std::ssize(cells.positions);
   if (std::ssize(layers) * columns > InspectLimits::kCells) {
-    throw RequestError("layers", cat("the sweep has ", std::ssize(layers) * columns, " cells, allowed are ", InspectLimits::kCells));
+    throw RequestError(
+        "layers", cat("the sweep has ", std::ssize(layers) * columns, " cells, allowed are ", InspectLimits::kCells));
   }
 
   // Layer by layer, so that each can be shown when it is there.
@@ -255,10 +263,11 @@ void InsideWork::patch(const PatchRequest& wanted) {
       append_numbers(begin, std::vector<double>(map.positions.begin(), map.positions.end()));
       begin += R"(,"heads":)";
       append_numbers(begin, std::vector<double>(map.heads.begin(), map.heads.end()));
-      begin += cat(R"(,"metric":{"kind":")", kind, R"(","position":)", metric.position, R"(,"token":)",
-                   token_json(metric.token, tokenizer_), R"(,"other":)", token_json(metric.other, tokenizer_),
-                   R"(},"clean":{)", text_json(clean, tokenizer_), R"(,"value":)", to_text(map.clean),
-                   R"(},"corrupted":{)", text_json(corrupted, tokenizer_), R"(,"value":)", to_text(map.corrupted), "}}");
+      begin +=
+          cat(R"(,"metric":{"kind":")", kind, R"(","position":)", metric.position, R"(,"token":)",
+              token_json(metric.token, tokenizer_), R"(,"other":)", token_json(metric.other, tokenizer_),
+              R"(},"clean":{)", text_json(clean, tokenizer_), R"(,"value":)", to_text(map.clean), R"(},"corrupted":{)",
+              text_json(corrupted, tokenizer_), R"(,"value":)", to_text(map.corrupted), "}}");
       send_event(std::move(begin));
     }
     std::string row = cat(R"({"type":"layer","layer":)", layers[i], R"(,"values":)");
@@ -286,10 +295,9 @@ void InsideWork::send_event(std::string event) {
 }
 
 void InsideWork::fail(const std::exception_ptr& error) {
-  HttpResponse response = inspector_.is_stopping()
-                              ? api_error_response(std::make_exception_ptr(
-                                    RequestError({}, "The server is shutting down.", "shutting_down", 503)))
-                              : api_error_response(error);
+  HttpResponse response = inspector_.is_stopping() ? api_error_response(std::make_exception_ptr(RequestError(
+                                                         {}, "The server is shutting down.", "shutting_down", 503)))
+                                                   : api_error_response(error);
   if (!has_begun_) return exchange_->send(std::move(response));
   exchange_->write(cat("data: ", response.body.substr(0, response.body.find('\n')), "\n\n"));
   exchange_->finish();

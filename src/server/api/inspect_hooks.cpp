@@ -44,12 +44,14 @@ class Changes {
     if (wanted.vector.has_value() == wanted.point.has_value()) {
       throw RequestError(place, cat(place, " needs either vector or point and values"));
     }
-    SteeringVector vector = wanted.vector ? named(*wanted.vector, place + ".vector")
-                                          : SteeringVector{*wanted.point, row_of(wanted.values, place + ".values"), {}, {}};
+    SteeringVector vector = wanted.vector
+                                ? named(*wanted.vector, place + ".vector")
+                                : SteeringVector{*wanted.point, row_of(wanted.values, place + ".values"), {}, {}};
     HookSite site = checked_site(vector.point, model_, place + ".point");
     if (wanted.layer) {
       if (!is_per_layer(site.point)) {
-        throw RequestError(place + ".layer", cat(place, ".layer is set, but ", in_quotes(vector.point), " has no layer"));
+        throw RequestError(place + ".layer",
+                           cat(place, ".layer is set, but ", in_quotes(vector.point), " has no layer"));
       }
       vector.point = hook_name(site.point, *wanted.layer);
       site = checked_site(vector.point, model_, place + ".layer");
@@ -94,8 +96,8 @@ class Changes {
     if (const SteeringVector* found = shelf_.find(name)) return *found;
     std::string known;
     for (const std::string& one : shelf_.names()) known += cat(known.empty() ? "" : ", ", in_quotes(one));
-    throw RequestError(place, cat("there is no steering vector ", in_quotes(name), "; known are: ",
-                                  known.empty() ? "none" : known));
+    throw RequestError(
+        place, cat("there is no steering vector ", in_quotes(name), "; known are: ", known.empty() ? "none" : known));
   }
 
   void cut(const EditRequest& wanted, const HookSite& site, const std::string& place) {
@@ -111,14 +113,15 @@ class Changes {
     const int64_t queries = edges.queries.empty() ? text_.most_tokens : std::ssize(edges.queries);
     const int64_t keys = edges.keys.empty() ? text_.most_tokens : std::ssize(edges.keys);
     if (queries * keys > InspectLimits::kEdges) {
-      throw RequestError(place, cat(place, " cuts up to ", queries * keys, " edges, allowed are ", InspectLimits::kEdges,
-                                    "; name queries and keys, or ask for a shorter answer"));
+      throw RequestError(place, cat(place, " cuts up to ", queries * keys, " edges, allowed are ",
+                                    InspectLimits::kEdges, "; name queries and keys, or ask for a shorter answer"));
     }
     with_place(place, [&] { knock_out(spec_, model_, edges, static_cast<size_t>(text_.most_tokens)); });
   }
 
   void patch(const HookSite& site, HookPart part, const std::string& place) {
-    if (!text_.source) throw RequestError(place + ".kind", cat(place, ".kind is patch, which is for /v1/wick/run with a source"));
+    if (!text_.source)
+      throw RequestError(place + ".kind", cat(place, ".kind is patch, which is for /v1/wick/run with a source"));
     const bool every = is_per_layer(site.point) && site.layer == HookSite::kEveryLayer;
     for (int layer = every ? 0 : site.layer; layer < (every ? model_.facts().layers : site.layer + 1); ++layer) {
       const std::string name = hook_name(site.point, layer);
@@ -153,7 +156,8 @@ HookSite checked_site(const std::string& name, const InterpModel& model, const s
   HookSite site;
   with_place(place, [&] {
     site = HookSite::parse(name);
-    if (site.point == HookPoint::kCustom) throw RequestError(place, cat(place, " is ", in_quotes(name), ", which is no hook point"));
+    if (site.point == HookPoint::kCustom)
+      throw RequestError(place, cat(place, " is ", in_quotes(name), ", which is no hook point"));
     if (is_per_layer(site.point) && site.layer != HookSite::kEveryLayer) check_layer(model, site.layer);
   });
   return site;

@@ -39,9 +39,10 @@ const Fields<EditRequest>& EditRequest::fields() {
 
 const Fields<ChangesRequest>& ChangesRequest::fields() {
   using R = ChangesRequest;
-  static const Fields<R> fields = Fields<R>("Changes", BodyUse::kRequest)
-                                      .add("steer", &R::steer, "Vectors that are added, in order.")
-                                      .add("edits", &R::edits, "Changes of what is computed, in order, after steering.");
+  static const Fields<R> fields =
+      Fields<R>("Changes", BodyUse::kRequest)
+          .add("steer", &R::steer, "Vectors that are added, in order.")
+          .add("edits", &R::edits, "Changes of what is computed, in order, after steering.");
   return fields;
 }
 
