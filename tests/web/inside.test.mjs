@@ -59,7 +59,8 @@ onPage('a prompt is seen from the inside', inside, async (page, mock) => {
   assert.equal(await page.run(() => document.querySelector('.inside .notice').hidden), true);
   const asked = mock.inside.requests.map(({pathname}) => pathname.split('/').pop());
   for (const what of ['lens', 'norms', 'heads', 'attention', 'run']) assert.ok(asked.includes(what), what);
-  assert.equal(mock.inside.requests.find(({pathname}) => pathname.endsWith('lens')).body.prompt, 'The capital of France is');
+  const {body} = mock.inside.requests.find(({pathname}) => pathname.endsWith('lens'));
+  assert.equal(body.prompt, 'The capital of France is');
   assert.match(await page.text('[data-card="answer"] .continuation'), /Paris of course/);
   // What a cell holds, on hover.
   const point = await cellPoint(page, '[data-card="lens"]', 0, 1);
@@ -188,7 +189,8 @@ onPage('by keyboard alone, with the focus where it was', inside, async (page, mo
   assert.deepEqual(mock.inside.requests.at(-1).body.edits[0].positions, [1]);
 });
 
-onPage('nothing of the inside reaches beyond a phone’s edge', {...inside, width: 360, height: 740, scale: 2, touch: true}, async (page) => {
+const phone = {...inside, width: 360, height: 740, scale: 2, touch: true};
+onPage('nothing of the inside reaches beyond a phone’s edge', phone, async (page) => {
   await look(page, 'The capital of France is', 'The capital of Spain is');
   assert.equal(await page.run(() => innerWidth), 360); // not zoomed out to fit something wider
   assert.deepEqual(await beyondTheEdge(page), []);

@@ -11,7 +11,9 @@ onPage('512 tokens by 36 layers: only what is seen is drawn', {hash: '#inside'},
     document.getElementById('inside-prompt').value = text;
   }, words);
   await page.click('.inside-form .primary');
-  await page.waitFor(() => document.querySelectorAll('.head').length === 16 && document.querySelector('.inside-bar .quiet').hidden);
+  await page.waitFor(
+    () => document.querySelectorAll('.head').length === 16 && document.querySelector('.inside-bar .quiet').hidden,
+  );
   const drawn = await page.run(async () => {
     const window = document.querySelector('[data-card="lens"] .cell-window');
     const canvas = window.querySelector('canvas');

@@ -139,7 +139,8 @@ export class Arcs {
     this.choose(token);
     const left = this.lefts[token];
     const right = left + this.pieces[token].length * letter;
-    this.element.scrollLeft = Math.max(Math.min(this.element.scrollLeft, left - gap), right + gap - this.element.clientWidth);
+    const {element} = this;
+    element.scrollLeft = Math.max(Math.min(element.scrollLeft, left - gap), right + gap - element.clientWidth);
     const seen = this.edges.filter(({query}) => query === token);
     const list = seen.map(({key, weight}) => `${this.pieces[key]} ${percent(weight)}`).join(', ');
     announce(`${this.pieces[token]} looks at ${list || 'nothing in particular'}`);

@@ -79,8 +79,9 @@ export class AttentionCard {
     this.element.hidden = !facts.heads;
     if (!facts.heads) return;
     const old = this.layer.value;
-    this.layer.replaceChildren(...facts.attention_layers.map((layer) => el('option', {value: String(layer)}, String(layer))));
-    if (old && facts.attention_layers.includes(Number(old))) this.layer.value = old;
+    const layers = facts.attention_layers.map(String);
+    this.layer.replaceChildren(...layers.map((layer) => el('option', {value: layer}, layer)));
+    if (layers.includes(old)) this.layer.value = old;
     this.head = Math.min(this.head, facts.heads - 1);
     this.numbers = await lookInside('heads', body, signal);
     this.showScores();
@@ -194,7 +195,9 @@ export class AttentionCard {
   }
 
   showHead() {
-    [...this.heads.children].forEach((button, index) => button.setAttribute('aria-pressed', String(index === this.head)));
+    [...this.heads.children].forEach((button, index) => {
+      button.setAttribute('aria-pressed', String(index === this.head));
+    });
     const {tokens} = this.patterns;
     const isMatrix = this.form.value === 'matrix';
     this.cut.hidden = false;

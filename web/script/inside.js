@@ -61,7 +61,8 @@ export class InsideView {
         el('textarea', {id, rows: '2', placeholder, maxlength: '20000', spellcheck: 'false'}),
       );
     this.look = el('button', {type: 'submit', class: 'primary'}, 'Look inside');
-    this.stop = el('button', {type: 'button', class: 'quiet', hidden: true, onclick: () => this.abort?.abort()}, 'Stop');
+    const stop = () => this.abort?.abort();
+    this.stop = el('button', {type: 'button', class: 'quiet', hidden: true, onclick: stop}, 'Stop');
     this.asChat = el('input', {type: 'checkbox', id: 'inside-chat'});
     const form = el(
       'form',
@@ -177,22 +178,14 @@ export class InsideView {
 
   // What can be done at one point of one token.
   actions(sites, position, cell = null) {
-    const list = sites.map(([site, name]) => [
-      `Zero ${name}`,
-      () => this.edits.add(`${name} at ${this.token(position)} is zero`, {site, kind: 'zero', positions: [position]}, cell),
-    ]);
-    if (!this.hasOther) return list;
-    return list.concat(
+    const action = (label, kind, is) =>
       sites.map(([site, name]) => [
-        `Patch ${name} from the second prompt`,
-        () =>
-          this.edits.add(
-            `${name} at ${this.token(position)} is the second prompt’s`,
-            {site, kind: 'patch', positions: [position]},
-            cell,
-          ),
-      ]),
-    );
+        label(name),
+        () => this.edits.add(`${name} at ${this.token(position)} is ${is}`, {site, kind, positions: [position]}, cell),
+      ]);
+    const zeros = action((name) => `Zero ${name}`, 'zero', 'zero');
+    if (!this.hasOther) return zeros;
+    return zeros.concat(action((name) => `Patch ${name} from the second prompt`, 'patch', 'the second prompt’s'));
   }
 
   pickCell(point, position, at) {
@@ -232,15 +225,13 @@ export class InsideView {
   pickPatched(point, layer, column, by, at) {
     const site = `blocks.${layer}.${point}`;
     if (by === 'head') {
-      const edit = (kind) => ({site, kind, heads: [column]});
-      openMenu(
-        `Head ${layer}.${column}`,
-        [
-          ['Zero it', () => this.edits.add(`head ${layer}.${column} is zero`, edit('zero'))],
-          ['Patch it from the second prompt', () => this.edits.add(`head ${layer}.${column} is the second prompt’s`, edit('patch'))],
-        ],
-        at,
-      );
+      const head = `head ${layer}.${column}`;
+      const edit = (kind, is) => () => this.edits.add(`${head} is ${is}`, {site, kind, heads: [column]});
+      const actions = [
+        ['Zero it', edit('zero', 'zero')],
+        ['Patch it from the second prompt', edit('patch', 'the second prompt’s')],
+      ];
+      openMenu(`Head ${layer}.${column}`, actions, at);
       return;
     }
     const name = {

@@ -30,7 +30,8 @@ export class PatchingCard {
       if (this.by.value === 'head') this.point.value = 'attn.hook_z';
     });
     this.start = el('button', {type: 'button', class: 'quiet small', onclick: () => this.sweep()}, 'Sweep');
-    this.stop = el('button', {type: 'button', class: 'quiet small', hidden: true, onclick: () => this.abort.abort()}, 'Stop');
+    const stop = () => this.abort.abort();
+    this.stop = el('button', {type: 'button', class: 'quiet small', hidden: true, onclick: stop}, 'Stop');
     this.progress = el('progress', {max: '1', hidden: true, 'aria-label': 'The sweep'});
     this.hint = el('p', {class: 'hint'}, 'Write a second prompt of as many tokens to compare with.');
     this.grid = new CellGrid({
@@ -114,8 +115,9 @@ export class PatchingCard {
     this.hint.textContent =
       metric.kind === 'kl'
         ? 'Both prompts lead to the same answer; the colours tell how near the distribution comes to the first’s.'
-        : `By ${metric.kind.replaceAll('_', ' ')} of “${visible(metric.token.text)}” and “${visible(metric.other.text)}”: ` +
-          `${event.clean.value.toFixed(2)} with the first prompt, ${event.corrupted.value.toFixed(2)} with the second. ` +
+        : `By ${metric.kind.replaceAll('_', ' ')} of “${visible(metric.token.text)}” and ` +
+          `“${visible(metric.other.text)}”: ${event.clean.value.toFixed(2)} with the first prompt, ` +
+          `${event.corrupted.value.toFixed(2)} with the second. ` +
           'Orange: the cell brings the first answer back.';
     this.grid.show({
       rows: event.layers.length,

@@ -201,12 +201,11 @@ void InsideWork::run(const RunRequest& wanted) {
   }
   const HookSpec hooks = hooks_of(wanted, tokens, wanted.max_tokens, source ? &source->cache : nullptr);
   const std::vector<float> plain = last_logits(model_, tokens), edited = last_logits(model_, tokens, hooks);
-  const double changed[] = {kl_divergence(VocabRow(plain), VocabRow(edited))};
-  std::string body = cat("{", text_json(tokens, tokenizer_), R"(,"plain":)", outcome(tokens, {}, wanted, plain),
-                         R"(,"edited":)", outcome(tokens, hooks, wanted, edited), R"(,"kl":)");
-  std::string kl;
-  append_numbers(kl, changed);
-  send(body + kl.substr(1, kl.size() - 2) + "}\n");
+  const double kl = kl_divergence(VocabRow(plain), VocabRow(edited));
+  const std::string as_it_is = outcome(tokens, {}, wanted, plain);
+  const std::string changed = hooks.empty() ? as_it_is : outcome(tokens, hooks, wanted, edited);
+  send(cat("{", text_json(tokens, tokenizer_), R"(,"plain":)", as_it_is, R"(,"edited":)", changed, R"(,"kl":)",
+           to_text(kl), "}\n"));
 }
 
 void InsideWork::patch(const PatchRequest& wanted) {
