@@ -49,10 +49,6 @@ struct EngineAnswer {
   }
 };
 
-int32_t likeliest(std::span<const float> logits) {
-  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
-
 }  // namespace
 
 InsideWork::InsideWork(Inspector& inspector, std::shared_ptr<Engine> engine, std::shared_ptr<HttpExchange> exchange)
@@ -206,76 +202,6 @@ void InsideWork::run(const RunRequest& wanted) {
   const std::string changed = hooks.empty() ? as_it_is : outcome(tokens, hooks, wanted, edited);
   send(cat("{", text_json(tokens, tokenizer_), R"(,"plain":)", as_it_is, R"(,"edited":)", changed, R"(,"kl":)",
            to_text(kl), "}\n"));
-}
-
-void InsideWork::patch(const PatchRequest& wanted) {
-  const std::vector<int32_t> clean = tokens_of(wanted.clean, "clean."),
-                             corrupted = tokens_of(wanted.corrupted, "corrupted.");
-  check_same_length(clean, corrupted);
-  const HookPoint point = HookSite::parse(cat("blocks.0.", wanted.point)).point;
-  const InterpFacts& facts = model_.facts();
-  const MetricRequest asked = wanted.metric.value_or(MetricRequest());
-
-  Metric metric;
-  metric.position = check_position(asked.position, clean.size());
-  const std::vector<float> clean_logits = last_logits(model_, up_to_metric(clean, metric));
-  const std::vector<float> corrupted_logits = last_logits(model_, up_to_metric(corrupted, metric));
-  metric.token = asked.token.value_or(likeliest(clean_logits));
-  metric.other = asked.other.value_or(likeliest(corrupted_logits));
-  std::string kind = asked.kind;
-  // Both texts lead to the same answer: how far the distributions are apart still tells.
-  if (kind == "logit_difference" && metric.token == metric.other) kind = "kl";
-  metric.kind = kind == "logit"             ? Metric::Kind::kLogit
-                : kind == "probability"     ? Metric::Kind::kProbability
-                : kind == "log_probability" ? Metric::Kind::kLogProbability
-                : kind == "kl"              ? Metric::Kind::kKl
-                                            : Metric::Kind::kLogitDifference;
-  check_metric(model_, metric);
-
-  SweepCells cells;
-  cells.by_head = wanted.by == "head";
-  cells.by_position = !cells.by_head;
-  cells.positions = positions_from_start(wanted.positions, {std::ssize(clean), metric.position + 1}, "positions");
-  std::vector<int> layers = wanted.layers;
-  for (const int layer : layers) check_layer(model_, layer);
-  if (layers.empty() && wanted.point.starts_with("attn.")) layers = facts.attention_layers;
-  if (layers.empty()) {
-    layers.resize(static_cast<size_t>(facts.layers));
-    std::iota(layers.begin(), layers.end(), 0);
-  }
-  const int64_t columns = cells.by_head             ? facts.heads
-                          : cells.positions.empty() ? metric.position + 1
-                                                    : std::ssize(cells.positions);
-  if (std::ssize(layers) * columns > InspectLimits::kCells) {
-    throw RequestError(
-        "layers", cat("the sweep has ", std::ssize(layers) * columns, " cells, allowed are ", InspectLimits::kCells));
-  }
-
-  // Layer by layer, so that each can be shown when it is there.
-  for (size_t i = 0; i < layers.size(); ++i) {
-    cells.layers = {layers[i]};
-    const SweepMap map = patch_sweep(model_, clean, corrupted, point, cells, metric);
-    if (i == 0) {
-      std::string begin = cat(R"({"type":"begin","point":")", wanted.point, R"(","by":")", wanted.by, R"(","layers":)");
-      append_numbers(begin, std::vector<double>(layers.begin(), layers.end()));
-      begin += R"(,"positions":)";
-      append_numbers(begin, std::vector<double>(map.positions.begin(), map.positions.end()));
-      begin += R"(,"heads":)";
-      append_numbers(begin, std::vector<double>(map.heads.begin(), map.heads.end()));
-      begin +=
-          cat(R"(,"metric":{"kind":")", kind, R"(","position":)", metric.position, R"(,"token":)",
-              token_json(metric.token, tokenizer_), R"(,"other":)", token_json(metric.other, tokenizer_),
-              R"(},"clean":{)", text_json(clean, tokenizer_), R"(,"value":)", to_text(map.clean), R"(},"corrupted":{)",
-              text_json(corrupted, tokenizer_), R"(,"value":)", to_text(map.corrupted), "}}");
-      send_event(std::move(begin));
-    }
-    std::string row = cat(R"({"type":"layer","layer":)", layers[i], R"(,"values":)");
-    append_numbers(row, map.values);
-    send_event(row + "}");
-  }
-  send_event(R"({"type":"done"})");
-  exchange_->write("data: [DONE]\n\n");
-  exchange_->finish();
 }
 
 void InsideWork::send(std::string body) {

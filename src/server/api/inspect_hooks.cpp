@@ -68,6 +68,10 @@ class Changes {
     if (site.point == HookPoint::kState) {
       throw RequestError(place + ".site", cat(place, ".site is a state, which has no rows to change"));
     }
+    if (std::ssize(wanted.heads) > InspectLimits::kHeads) {
+      throw RequestError(place + ".heads",
+                         cat(place, ".heads has ", wanted.heads.size(), ", allowed are ", InspectLimits::kHeads));
+    }
     HookPart part{positions(wanted.positions, place), wanted.heads};
     if (wanted.kind == "zero") {
       spec_.zero(wanted.site, std::move(part));
@@ -140,6 +144,10 @@ class Changes {
 
 std::vector<int64_t> positions_from_start(const std::vector<int64_t>& positions, const ChangedText& text,
                                           const std::string& place) {
+  if (std::ssize(positions) > text.most_tokens) {
+    throw RequestError(place,
+                       cat(place, " has ", positions.size(), " tokens, and there are ", text.most_tokens, " at most"));
+  }
   std::vector<int64_t> result;
   for (size_t i = 0; i < positions.size(); ++i) {
     const int64_t position = positions[i] < 0 ? text.tokens + positions[i] : positions[i];

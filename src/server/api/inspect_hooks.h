@@ -12,6 +12,7 @@ struct InspectLimits {
   static constexpr int64_t kTokens = 512;     // of a text that is looked at
   static constexpr int64_t kCells = 20'000;   // of a sweep
   static constexpr int64_t kEdits = 256;      // steering included
+  static constexpr int64_t kHeads = 1024;     // of an edit
   static constexpr int64_t kPoints = 64;      // names in a capture
   static constexpr int64_t kEdges = 1 << 14;  // of attention that are cut
   static constexpr int64_t kContinue = 128;   // tokens
