@@ -152,29 +152,31 @@ TEST_F(InspectTest, StreamsTellOfTheCaptureToo) {
   EXPECT_EQ(fetch(server(), told).cache.names(), std::vector<std::string>{"hook_embed"});
 }
 
-TEST_F(InspectTest, SteeringIsTheLibrarysAndLeavesNothingBehind) {
-  const OrderedJson before = server().answer(kCompletions, ask(16).dump());
-  const std::string wick = R"({"steer": [{"vector": "push", "strength": 3}]})";
-  const OrderedJson steered = server().answer(kCompletions, with(ask(16), OrderedJson::parse(wick)));
-  EXPECT_NE(steered["choices"][0]["text"], before["choices"][0]["text"]);
-  EXPECT_EQ(steered["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
-
+std::string steered_by_library(SteeringVector vector, float strength) {
   GenerateParams params;
   params.max_new_tokens = 16;
   params.ignore_end = true;
   params.sampling.temperature = 0;
-  push_vector().apply(params.hooks, 3);
-  Generator generator(TextModel::ember(), {.context = 512});
-  EXPECT_EQ(steered["choices"][0]["text"], generator.generate(kPrompt, params).text);
+  vector.apply(params.hooks, strength);
+  return Generator(TextModel::ember(), {.context = 512}).generate(kPrompt, params).text;
+}
 
+TEST_F(InspectTest, SteeringIsTheLibrarysAndLeavesNothingBehind) {
+  const OrderedJson before = server().answer(kCompletions, ask(16).dump());
+  const auto steered = [&](OrderedJson steer) {
+    const OrderedJson answer = server().answer(kCompletions, with(ask(16), {{"steer", {std::move(steer)}}}));
+    EXPECT_EQ(answer["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
+    return answer["choices"][0]["text"].get<std::string>();
+  };
+  const std::string named = steered({{"vector", "push"}, {"strength", 1}});
+  EXPECT_NE(named, before["choices"][0]["text"].get<std::string>());
+  EXPECT_EQ(named, steered_by_library(push_vector(), 1));
   // The same vector in the request itself, and at another layer.
   const std::vector<float> values = push_vector().vector.to_vector<float>();
-  const OrderedJson own = {{{"point", push_vector().point}, {"values", values}, {"strength", 3}}};
-  EXPECT_EQ(server().answer(kCompletions, with(ask(16), {{"steer", own}}))["choices"][0]["text"],
-            steered["choices"][0]["text"]);
-  const OrderedJson moved = {{{"vector", "push"}, {"layer", 0}, {"strength", 3}}};
-  EXPECT_NE(server().answer(kCompletions, with(ask(16), {{"steer", moved}}))["choices"][0]["text"],
-            steered["choices"][0]["text"]);
+  EXPECT_EQ(steered({{"point", push_vector().point}, {"values", values}}), named);
+  SteeringVector moved = push_vector();
+  moved.point = "blocks.6.hook_resid_post";
+  EXPECT_EQ(steered({{"vector", "push"}, {"layer", 6}, {"strength", -0.5}}), steered_by_library(moved, -0.5f));
   const OrderedJson after = server().answer(kCompletions, ask(16).dump());
   EXPECT_EQ(after["choices"], before["choices"]);
 }
