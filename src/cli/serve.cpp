@@ -49,7 +49,8 @@ struct ServeArguments {
   uint64_t journal_size = uint64_t{256} << 20;
   int threads = 0;
   std::string device = "cpu";
-  bool no_prefix_cache = false, log_contents = false;
+  bool no_prefix_cache = false, log_contents = false, inspect = false;
+  std::string steering;
 };
 
 // "name=path", "path" (named as the file or folder is), "Org/Name" of the hub, or Ember.
@@ -137,6 +138,14 @@ HttpServerOptions server_options(const ServeArguments& arguments, const std::sha
   return options;
 }
 
+// Null without --inspect.
+std::unique_ptr<Inspector> make_inspector(const ServeArguments& arguments) {
+  if (!arguments.inspect) return nullptr;
+  InspectOptions options;
+  options.steering = arguments.steering;
+  return std::make_unique<Inspector>(options);
+}
+
 // Null without --journal.
 std::shared_ptr<Journal> open_journal(const ServeArguments& arguments) {
   if (arguments.journal.empty()) return nullptr;
@@ -188,7 +197,8 @@ int serve(const ServeArguments& arguments) {
   const auto host = std::make_shared<ModelHost>(entries, static_cast<int64_t>(arguments.memory));
   const std::shared_ptr<Journal> journal = open_journal(arguments);
   if (journal) tell_journal(*journal);
-  Api api(host, metrics, journal, warn, std::make_shared<SpeechHost>(speech_entries_of(arguments)));
+  Api api(host, metrics, journal, warn, std::make_shared<SpeechHost>(speech_entries_of(arguments)),
+          make_inspector(arguments));
   Router router;
   api.add_routes(router);
   add_web_routes(router);
@@ -286,6 +296,15 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("MODEL")
       ->group(kEngine)
       ->excludes(speculate);
+
+  constexpr char kInspect[] = "Looking into models";
+  CLI::Option* inspect = command->add_flag(
+      "--inspect", a.inspect, "Let clients capture and change what models compute; for the page's tab Inside");
+  inspect->group(kInspect);
+  command->add_option("--steering", a.steering, "A folder of steering vectors that requests may name")
+      ->type_name("DIR")
+      ->needs(inspect)
+      ->group(kInspect);
 
   constexpr char kJournal[] = "Responses in the background";
   CLI::Option* journal = command->add_option(

@@ -164,7 +164,7 @@ void Engine::start(Submission submission) {
   sequence->tokens = wanted.prompt;
   sequence->prompt_tokens = sequence->result.prompt_tokens = static_cast<int64_t>(wanted.prompt.size());
   sequence->answer.emplace(std::move(submission.answer));
-  sequence->hooks = {&wanted.hooks, wanted.capture.get()};
+  sequence->hooks = {&wanted.hooks, wanted.capture.get(), &sequence->hook_error};
   // Guesses that turn out wrong cannot be taken back from a state, hooks must not see them, and rows of embeddings
   // cannot be guessed.
   if (options_.drafter && wanted.hooks.empty() && wanted.embeddings.empty() && !model_->model().facts().recurrent) {
@@ -252,6 +252,7 @@ void Engine::take_tokens(const StepPlan& plan, const Tensor& logits, double seco
       counters_.reused_tokens += sequence.computed;
     }
     try {
+      if (sequence.hook_error) throw *sequence.hook_error;
       score_prompt(plan[i], logit_rows_[i], logits);
       tell_progress(plan[i]);
       accepted[i] = choose(sequence, logit_rows_[i], logits);
@@ -350,7 +351,7 @@ void Engine::fork_choices(Sequence& sequence, std::span<const float> logits) {
     fork->prompt_tokens = sequence.prompt_tokens;
     fork->started = sequence.started;
     fork->result = sequence.result;
-    fork->hooks = sequence.hooks;
+    fork->hooks = {sequence.hooks.spec, sequence.hooks.cache, &fork->hook_error};
     if (sequence.drafter) fork->drafter = options_.drafter(*model_);
     fork->answer.emplace(*model_, params_of(request.wanted, fork->choice), fork->tokens);
     Sequence& added = scheduler_.add_fork(sequence, std::move(fork));

@@ -29,6 +29,7 @@ class Engine {
   const TextModel& model() const { return *model_; }
   int64_t context() const { return memory_.context(); }
   int64_t kv_bytes() const;  // of the cache, when all of it is in use
+  DType kv_dtype() const { return options_.kv_dtype; }
 
   // Thread-safe. Empty when the queue is full. Throws Error(kInvalidArgument) for what can never be answered: an empty
   // prompt, one longer than the context (with both numbers), tokens outside the vocabulary, parameters out of range.

@@ -66,6 +66,7 @@ struct Sequence {
   std::optional<Answer> answer;
   std::unique_ptr<Drafter> drafter;
   SequenceHooks hooks;
+  std::optional<Error> hook_error;  // what went wrong in them: the request fails, the others of the pass do not
   GenerateResult result;
   std::optional<EngineClock::time_point> started, first_token, last_token;
 

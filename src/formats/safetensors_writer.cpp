@@ -59,12 +59,7 @@ std::pair<std::vector<Item*>, int64_t> lay_out(TensorPlan& plan, const std::file
   return {order, end};
 }
 
-}  // namespace
-
-SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::vector<TensorSpec> tensors,
-                                     const Metadata& metadata)
-    : plan_(std::move(tensors), path), file_(path) {
-  const auto [order, data_bytes] = lay_out(plan_, path);
+std::string header_of(const std::vector<Item*>& order, const Metadata& metadata, const std::filesystem::path& path) {
   std::string header = "{";
   if (!metadata.empty()) append_metadata(header, metadata, path);
   for (const Item* item : order) {
@@ -77,6 +72,16 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::vec
     throw Error(ErrorCode::kInvalidArgument,
                 cat(path, ": the header takes ", header.size(), " bytes, the format allows ", kMaxSafetensorsHeader));
   }
+  return header;
+}
+
+}  // namespace
+
+SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::vector<TensorSpec> tensors,
+                                     const Metadata& metadata)
+    : plan_(std::move(tensors), path), file_(path) {
+  const auto [order, data_bytes] = lay_out(plan_, path);
+  const std::string header = header_of(order, metadata, path);
   const uint64_t length = header.size();
   const auto data_start = static_cast<int64_t>(sizeof(length) + length);
   for (Item* item : order) item->offset += data_start;
@@ -88,6 +93,30 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::vec
 void SafetensorsWriter::finish() {
   plan_.check_complete(file_);
   file_.finish();
+}
+
+std::string safetensors_bytes(std::span<const NamedTensor> tensors, const Metadata& metadata) {
+  constexpr const char* kPlace = "safetensors";
+  std::vector<TensorSpec> specs;
+  for (const NamedTensor& tensor : tensors)
+    specs.push_back({tensor.name, tensor.values.dtype(), tensor.values.shape()});
+  TensorPlan plan(std::move(specs), kPlace);
+  const auto [order, data_bytes] = lay_out(plan, kPlace);
+  const std::string header = header_of(order, metadata, kPlace);
+  const uint64_t length = header.size();
+  std::string bytes;
+  bytes.reserve(sizeof(length) + header.size() + static_cast<size_t>(data_bytes));
+  bytes.append(reinterpret_cast<const char*>(&length), sizeof(length));
+  bytes += header;
+  for (const Item* item : order) {
+    const Tensor& values = tensors[static_cast<size_t>(item - plan.items().data())].values;
+    if (!values.is_contiguous() || !values.device().is_host()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("tensor ", in_quotes(item->spec.name), " is not contiguous on the host"));
+    }
+    bytes.append(reinterpret_cast<const char*>(values.raw()), static_cast<size_t>(item->bytes));
+  }
+  return bytes;
 }
 
 }  // namespace wick

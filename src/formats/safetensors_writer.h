@@ -24,4 +24,12 @@ class SafetensorsWriter {
   OutputFile file_;
 };
 
+struct NamedTensor {
+  std::string name;
+  Tensor values;  // contiguous on the host
+};
+
+// The same as bytes in memory.
+std::string safetensors_bytes(std::span<const NamedTensor> tensors, const Metadata& metadata = {});
+
 }  // namespace wick

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -132,6 +133,20 @@ Tensor call(const HookEdit& edit, const std::string& name, const Tensor& values,
 Tensor SequenceHooks::run(HookPoint point, int layer, const Tensor& values, std::span<const int64_t> positions,
                           std::string_view custom) const {
   if (!touches(point)) return values;
+  if (!failure) return apply(point, layer, values, positions, custom);
+  if (*failure) return values;
+  try {
+    return apply(point, layer, values, positions, custom);
+  } catch (const Error& error) {
+    *failure = error;
+  } catch (const std::bad_alloc&) {
+    *failure = Error(ErrorCode::kOutOfMemory, "there was no memory for the hooks of a pass");
+  }
+  return values;
+}
+
+Tensor SequenceHooks::apply(HookPoint point, int layer, const Tensor& values, std::span<const int64_t> positions,
+                            std::string_view custom) const {
   const std::string name = point == HookPoint::kCustom ? std::string(custom) : hook_name(point, layer);
   Tensor current = values;
   for (const HookEdit& edit : spec->all_edits()) {

@@ -1,5 +1,6 @@
 #include "text/base64.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace wick {
@@ -34,6 +35,19 @@ std::optional<std::string> decode_base64(std::string_view text) {
     }
   }
   return bytes;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - i);
+    uint32_t bits = 0;
+    for (size_t j = 0; j < 3; ++j) bits = bits << 8 | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+    for (size_t j = 0; j < 4; ++j) text += j <= count ? kLetters[bits >> (18 - 6 * j) & 63] : '=';
+  }
+  return text;
 }
 
 }  // namespace wick

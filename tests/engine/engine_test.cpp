@@ -293,5 +293,29 @@ TEST_F(EmberEngineTest, HooksSeeEveryTokenOfTheirOwnRequestAlone) {
   EXPECT_EQ(heard[2].tokens[0], alone(model_, request_of(prompt, 12, 0.5f, 1)).tokens);  // unharmed
 }
 
+TEST_F(EmberEngineTest, HooksThatFailFailTheirRequestAlone) {
+  Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
+  const std::vector<int32_t> prompt = prompt_of(model_, "Tell me a story about a fox.");
+  const auto last = static_cast<int64_t>(prompt.size());
+  std::vector<Heard> heard(4);
+  EngineRequest wrong_head = request_of(prompt, 12), late = request_of(prompt, 12);
+  wrong_head.hooks.zero("blocks.1.attn.hook_z", {{}, {99}});
+  late.hooks.call("blocks.2.hook_resid_post", [&](const Tensor& values, const HookMoment& moment) {
+    if (moment.positions.front() == last + 3) throw Error(ErrorCode::kUnsupported, "no fourth token");
+    return values;
+  });
+  engine.submit(request_of(prompt, 12), listen(heard[0]));
+  engine.submit(wrong_head, listen(heard[1]));
+  engine.submit(late, listen(heard[2]));
+  engine.submit(request_of(prompt, 12, 0.5f, 1), listen(heard[3]));
+  run_to_end(engine);
+  EXPECT_NE(heard[1].error.value_or("").find("head 99 is asked for"), std::string::npos);
+  EXPECT_EQ(heard[2].error, "no fourth token");
+  EXPECT_EQ(heard[2].tokens[0].size(), 4u);
+  EXPECT_EQ(heard[0].tokens[0], alone(model_, request_of(prompt, 12)).tokens);
+  EXPECT_EQ(heard[3].tokens[0], alone(model_, request_of(prompt, 12, 0.5f, 1)).tokens);
+  expect_all_free(engine);
+}
+
 }  // namespace
 }  // namespace wick

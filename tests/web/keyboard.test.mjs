@@ -100,8 +100,10 @@ onPage('the header comes first, then the conversation, then the field', {}, asyn
 
 onPage('tabs follow the arrow keys and the address', {}, async (page, mock) => {
   await page.run(() => document.querySelector('#tab-chat').focus());
-  await page.press('ArrowRight');
-  await page.waitFor(() => !document.querySelector('#view-engine').hidden);
+  for (const view of ['transcribe', 'inside', 'engine']) {
+    await page.press('ArrowRight');
+    await page.waitFor((id) => !document.querySelector(`#view-${id}`).hidden, view);
+  }
   assert.equal(await page.run(() => document.activeElement.id), 'tab-engine');
   assert.equal(await page.run(() => document.querySelector('#tab-engine').getAttribute('aria-selected')), 'true');
   assert.equal(await page.run(() => document.querySelector('#view-chat').hidden), true);

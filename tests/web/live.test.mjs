@@ -29,6 +29,29 @@ onPage('the engine is seen at work', {url, hash: '#engine'}, async (page) => {
   await page.screenshot('live-engine');
 });
 
+onPage('a model is looked into and changed', {url, hash: '#inside'}, async (page) => {
+  await page.waitFor(() => document.querySelector('.model-picker .dot.ready'));
+  await page.waitFor(() => document.querySelector('.inside-closed').hidden);
+  await page.run(() => {
+    document.getElementById('inside-prompt').value = 'The red fox ran to the river';
+    document.getElementById('inside-other').value = 'The old fox ran to the river';
+  });
+  await page.click('.inside-form .primary');
+  await page.waitFor(
+    () => document.querySelectorAll('.head').length > 0 && document.querySelectorAll('.next-tokens li').length > 0,
+  );
+  await page.click('[data-card="patching"] .small');
+  await page.waitFor(() => document.querySelector('[data-card="patching"] progress').hidden);
+  await page.run(() => document.querySelector('[data-card="lens"] .cell-window').focus());
+  for (const key of ['End', 'Enter', 'Enter']) await page.press(key); // zeroes what leaves the last layer
+  await page.waitFor(() => /KL \d/.test(document.querySelector('[data-card="answer"]').textContent));
+  assert.equal(await page.run(() => document.querySelector('.inside .notice').hidden), true);
+  assert.equal(await page.count('.edit-list li'), 1);
+  await page.screenshot('live-inside');
+  await page.run(() => document.querySelector('[data-card="patching"]').scrollIntoView());
+  await page.screenshot('live-inside-patching');
+});
+
 onPage('a dropped recording is written down', {url, hash: '#transcribe'}, async (page) => {
   await page.waitFor(() => document.querySelector('.transcribe select').options.length > 0);
   // Half a second of silence as WAV: nobody speaks in it.

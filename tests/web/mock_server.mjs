@@ -5,6 +5,7 @@ import {extname, join, normalize} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {answerFor} from './mock_answers.mjs';
 import {MockEngine} from './mock_engine.mjs';
+import {MockInside} from './mock_inside.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const types = {
@@ -25,13 +26,14 @@ const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 
 export class MockServer {
   // key: what requests must carry; empty: nothing. pace: milliseconds per token.
-  static async start({key = '', pace = 4, port = 0} = {}) {
+  static async start({key = '', pace = 4, port = 0, inside = {}} = {}) {
     const mock = new MockServer();
     Object.assign(mock, {
       key,
       pace,
       policy: readPolicy(),
       engine: new MockEngine(),
+      inside: new MockInside(inside),
       requests: [],
       open: 0,
       watching: 0,
@@ -60,7 +62,7 @@ export class MockServer {
   }
 
   async route(request, response) {
-    const {pathname} = new URL(request.url, this.url);
+    const {pathname, searchParams} = new URL(request.url, this.url);
     if (!pathname.startsWith('/v1/')) return this.sendFile(pathname, response);
     if (this.key && request.headers.authorization !== `Bearer ${this.key}`) {
       const message = request.headers.authorization
@@ -70,6 +72,8 @@ export class MockServer {
     }
     if (pathname === '/v1/models') return this.sendJson(response, 200, {object: 'list', data: this.models});
     if (pathname === '/v1/engine') return this.sendEngine(response);
+    if (pathname === '/v1/wick') return this.sendJson(response, 200, this.inside.about(searchParams.get('model')));
+    if (pathname.startsWith('/v1/wick/')) return this.lookInside(pathname, request, response);
     if (pathname === '/v1/audio/transcriptions') return this.transcribe(request, response);
     if (pathname === '/v1/chat/completions' && request.method === 'POST') return this.chat(request, response);
     return this.sendError(response, 404, `There is no ${pathname}`);
@@ -147,6 +151,14 @@ export class MockServer {
       });
     }
     response.end('data: [DONE]\n\n');
+  }
+
+  async lookInside(pathname, request, response) {
+    let text = '';
+    for await (const part of request) text += part;
+    const answer = await this.inside.answer(pathname, JSON.parse(text), response);
+    if (answer?.error) this.sendError(response, 400, answer.error);
+    else if (answer) this.sendJson(response, 200, answer.json);
   }
 
   // "silence" and "broken" in the form stand for such recordings.

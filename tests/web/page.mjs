@@ -10,6 +10,8 @@ const keys = {
   ArrowUp: {code: 'ArrowUp', windowsVirtualKeyCode: 38},
   ArrowLeft: {code: 'ArrowLeft', windowsVirtualKeyCode: 37},
   ArrowRight: {code: 'ArrowRight', windowsVirtualKeyCode: 39},
+  ArrowDown: {code: 'ArrowDown', windowsVirtualKeyCode: 40},
+  End: {code: 'End', windowsVirtualKeyCode: 35},
   ' ': {code: 'Space', windowsVirtualKeyCode: 32, text: ' '},
 };
 

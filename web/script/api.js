@@ -92,6 +92,21 @@ export function streamTranscription(form, signal) {
   return jsonEvents('/v1/audio/transcriptions', {body: form, signal});
 }
 
+// Looking into a model: what = 'lens', 'attention', 'norms', 'heads' or 'run'.
+export async function lookInside(what, body, signal) {
+  return (await request(`/v1/wick/${what}`, {body, signal})).json();
+}
+
+// Whether the server lets one look, and how large its model is.
+export async function aboutInside(model, signal) {
+  return (await request(`/v1/wick?model=${encodeURIComponent(model)}`, {signal})).json();
+}
+
+// A patching sweep, layer by layer.
+export function streamPatch(body, signal) {
+  return jsonEvents('/v1/wick/patch', {body, signal});
+}
+
 // How an engine stands, a few times per second, until aborted.
 export function watchEngine(model, signal) {
   return jsonEvents(`/v1/engine?model=${encodeURIComponent(model)}`, {signal});

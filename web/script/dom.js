@@ -33,6 +33,8 @@ const icons = {
   list: 'M5 7h14M5 12h14M5 17h9',
   tune: 'M5 8h8M17 8h2M5 16h2M11 16h8M15 6v4M9 14v4',
   plus: 'M12 5v14M5 12h14',
+  minus: 'M5 12h14',
+  fit: 'M4 6v12M20 6v12M8 12h8M10 9l-3 3 3 3M14 9l3 3-3 3',
   trash: 'M5 7h14M9 7V5h6v2M7 7l1 12h8l1-12',
   export: 'M12 4v10M8 10l4 4 4-4M5 19h14',
   close: 'M6 6l12 12M18 6L6 18',

@@ -17,7 +17,7 @@ function tokenText(text, bytes) {
   return bytes.map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
 }
 
-function visible(text) {
+export function visible(text) {
   if (text === '') return '∅';
   return text.replaceAll('\n', '⏎').replaceAll('\t', '⇥').replace(/^ | $/g, '␣').replaceAll('\r', '␍');
 }

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
 #include "engine/request.h"
+#include "server/api/field_kinds.h"
 #include "server/http/exchange.h"
 
 namespace wick {
+
+// Called with the answer's tokens when it is over; what it returns is "wick" of the answer.
+using InspectEnd = std::function<OrderedJson(const std::vector<int32_t>& answer)>;
 
 // Turns what an engine tells into what a client reads. Called by one thread at a time; must not block. `choice` counts
 // the choices of all prompts: those of the first, then those of the next.

@@ -35,13 +35,15 @@ HttpResponse api_error_response(const std::exception_ptr& error) {
 }
 
 Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal,
-         std::function<void(const std::string&)> say, std::shared_ptr<SpeechHost> speech)
+         std::function<void(const std::string&)> say, std::shared_ptr<SpeechHost> speech,
+         std::unique_ptr<Inspector> inspector)
     : host_(std::move(host)),
       metrics_(std::move(metrics)),
       api_metrics_(metrics_, host_),
       speech_(std::move(speech)),
       live_(host_),
-      say_(std::move(say)) {
+      say_(std::move(say)),
+      inspector_(std::move(inspector)) {
   if (speech_) realtime_ = std::make_unique<Realtime>(host_, speech_, api_metrics_);
   if (!journal) return;
   BackgroundHooks hooks;
@@ -61,6 +63,7 @@ Api::~Api() {
 void Api::stop() {
   stopped_ = true;
   live_.stop();
+  if (inspector_) inspector_->stop();
   if (background_) background_->stop();
 }
 
@@ -92,6 +95,7 @@ void Api::add_routes(Router& router) {
   add(router, "GET", "/v1/models", &Api::list_models);
   add(router, "GET", "/v1/models/{id}", &Api::one_model);
   add(router, "GET", "/v1/engine", &Api::engine);
+  add_inside_routes(router);
   add(router, "POST", "/tokenize", &Api::tokenize);
   add(router, "POST", "/detokenize", &Api::detokenize);
   add(router, "GET", "/metrics", &Api::metrics);
@@ -136,7 +140,8 @@ void Api::run(const std::string& model, EngineRef engine, std::vector<EngineRequ
 void Api::chat(const HttpRequest& request, const Exchange& exchange) {
   const auto asked = EngineClock::now();
   auto wanted = std::make_shared<const ChatRequest>(ChatRequest::parse(json_body(request)));
-  with_engine(wanted->model, exchange, [this, wanted, exchange, asked](const std::string& model, EngineRef engine) {
+  if (wanted->wick) check_may_inspect();
+  with_engine(wanted->model, exchange, [=, this, owner = request.key_name](const std::string& model, EngineRef engine) {
     ChatJob job = make_chat_job(*wanted, *engine, grammars_);
     ChatAnswerOptions options;
     options.head = make_answer_head("chatcmpl-", model);
@@ -147,6 +152,7 @@ void Api::chat(const HttpRequest& request, const Exchange& exchange) {
     options.logprobs = wanted->logprobs;
     options.include_usage = wanted->stream_options && wanted->stream_options->include_usage;
     options.tokenizer = &engine->model().tokenizer();
+    if (wanted->wick) options.inspect_end = inspect(*wanted->wick, job.request, options.head.id, owner, engine);
     std::unique_ptr<AnswerWriter> writer;
     if (wanted->stream) {
       writer = std::make_unique<ChatStream>(exchange, std::move(options));
@@ -162,7 +168,8 @@ void Api::chat(const HttpRequest& request, const Exchange& exchange) {
 void Api::completions(const HttpRequest& request, const Exchange& exchange) {
   const auto asked = EngineClock::now();
   auto wanted = std::make_shared<const CompletionRequest>(CompletionRequest::parse(json_body(request)));
-  with_engine(wanted->model, exchange, [this, wanted, exchange, asked](const std::string& model, EngineRef engine) {
+  if (wanted->wick) check_may_inspect();
+  with_engine(wanted->model, exchange, [=, this, owner = request.key_name](const std::string& model, EngineRef engine) {
     const Tokenizer& tokenizer = engine->model().tokenizer();
     std::vector<EngineRequest> jobs = make_completion_jobs(*wanted, *engine, grammars_);
     CompletionAnswerOptions options;
@@ -173,6 +180,12 @@ void Api::completions(const HttpRequest& request, const Exchange& exchange) {
     options.logprobs = wanted->logprobs.has_value();
     options.include_usage = wanted->stream_options && wanted->stream_options->include_usage;
     options.tokenizer = &tokenizer;
+    if (wanted->wick && !wanted->wick->capture.empty() && jobs.size() > 1) {
+      throw RequestError("wick.capture", cat("wick.capture is for one prompt, and there are ", jobs.size()));
+    }
+    for (EngineRequest& job : jobs) {
+      if (wanted->wick) options.inspect_end = inspect(*wanted->wick, job, options.head.id, owner, engine);
+    }
     for (size_t i = 0; wanted->echo && i < jobs.size(); ++i) {
       const auto* text = std::get_if<std::string>(&wanted->prompt.prompts[i]);
       options.echo.push_back(text ? *text : tokenizer.decode(jobs[i].prompt));

@@ -15,6 +15,7 @@
 #include "server/api/realtime.h"
 #include "server/api/request_error.h"
 #include "server/http/router.h"
+#include "server/inspector.h"
 #include "server/metrics.h"
 #include "server/model_host.h"
 #include "server/speech_host.h"
@@ -26,9 +27,11 @@ namespace wick {
 class Api {
  public:
   // With a journal, responses can be computed in the background; `say` hears what whoever runs the server should know;
-  // with a SpeechHost, sound is written down and there are realtime sessions.
+  // with a SpeechHost, sound is written down and there are realtime sessions; with an Inspector, clients may look into
+  // models and change what they compute.
   Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal = nullptr,
-      std::function<void(const std::string&)> say = {}, std::shared_ptr<SpeechHost> speech = nullptr);
+      std::function<void(const std::string&)> say = {}, std::shared_ptr<SpeechHost> speech = nullptr,
+      std::unique_ptr<Inspector> inspector = nullptr);
 
   ~Api();  // whoever still waits for a model is told that the server is going
   Api(const Api&) = delete;
@@ -43,6 +46,7 @@ class Api {
   using EngineRef = ModelHost::EngineRef;
   using WithEngine = std::function<void(const std::string& model, EngineRef engine)>;
 
+  void add_inside_routes(Router& router);
   // A route whose errors become answers.
   void add(Router& router, std::string method, std::string pattern,
            void (Api::*handle)(const HttpRequest&, const Exchange&), RouteOptions options = {});
@@ -56,6 +60,14 @@ class Api {
   void respond(const std::shared_ptr<const ResponsesRequest>& wanted, AnswerHead head, const Exchange& exchange);
   // Throws RequestError when the server was started without a journal or it is full.
   void accept_background(const HttpRequest& request, const Exchange& exchange, const ResponsesRequest& wanted);
+  // Carries out "wick" of a request for an answer; throws RequestError without an Inspector. What it returns is to be
+  // called when the answer is over; empty: nothing is captured.
+  InspectEnd inspect(const InspectRequest& wanted, EngineRequest& job, const std::string& id, const std::string& owner,
+                     const EngineRef& engine);
+  void check_may_inspect() const;  // throws RequestError
+  // A request of POST /v1/wick/..., on a thread of the Inspector.
+  template <typename Wanted, typename Work>
+  void look_inside(const HttpRequest& request, const Exchange& exchange, Work work);
   RequestError no_response(std::string_view id) const;
   // What run() returns. That the disk fails is told to whoever runs the server; the client is to come back.
   template <typename Run>
@@ -71,6 +83,15 @@ class Api {
   void translations(const HttpRequest& request, const Exchange& exchange);
   void listen(const HttpRequest& request, const Exchange& exchange, SpeechTask task);
   std::vector<ModelAnswer> speech_answers() const;
+  void about_inspect(const HttpRequest& request, const Exchange& exchange);
+  void lens(const HttpRequest& request, const Exchange& exchange);
+  void attention(const HttpRequest& request, const Exchange& exchange);
+  void norms(const HttpRequest& request, const Exchange& exchange);
+  void head_scores(const HttpRequest& request, const Exchange& exchange);
+  void patch(const HttpRequest& request, const Exchange& exchange);
+  void run_edited(const HttpRequest& request, const Exchange& exchange);
+  void capture(const HttpRequest& request, const Exchange& exchange);
+  void delete_capture(const HttpRequest& request, const Exchange& exchange);
   void list_models(const HttpRequest& request, const Exchange& exchange);
   void one_model(const HttpRequest& request, const Exchange& exchange);
   void tokenize(const HttpRequest& request, const Exchange& exchange);
@@ -96,6 +117,7 @@ class Api {
   std::atomic<bool> stopped_{false};
   LiveState live_;
   std::function<void(const std::string&)> say_;
+  std::unique_ptr<Inspector> inspector_;         // null: nobody looks inside
   std::unique_ptr<BackgroundQueue> background_;  // null: no journal. Last: its thread uses the others
 };
 

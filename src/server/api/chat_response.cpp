@@ -59,7 +59,8 @@ const Fields<ChatCompletion>& ChatCompletion::fields() {
                                       .add("model", &R::model, "Which one answered.")
                                       .add("system_fingerprint", &R::system_fingerprint, kFingerprintDoc)
                                       .add("choices", &R::choices, "The answers.")
-                                      .add("usage", &R::usage, "");
+                                      .add("usage", &R::usage, "")
+                                      .add("wick", &R::wick, kWickDoc);
   return fields;
 }
 
@@ -94,7 +95,8 @@ const Fields<ChatChunk>& ChatChunk::fields() {
                                       .add("model", &R::model, "Which one answers.")
                                       .add("system_fingerprint", &R::system_fingerprint, kFingerprintDoc)
                                       .add("choices", &R::choices, "One, or none in the last chunk with usage.")
-                                      .add("usage", &R::usage, "With stream_options.include_usage: null but at last.");
+                                      .add("usage", &R::usage, "With stream_options.include_usage: null but at last.")
+                                      .add("wick", &R::wick, kWickDoc);
   return fields;
 }
 

@@ -41,6 +41,7 @@ struct ChatCompletion {
   std::string model, system_fingerprint;
   std::vector<ChatChoice> choices;
   Usage usage;
+  std::optional<OrderedJson> wick;
   static const Fields<ChatCompletion>& fields();
 };
 
@@ -63,6 +64,7 @@ struct ChatChunk {
   std::string model, system_fingerprint;
   std::vector<ChatChunkChoice> choices;
   std::optional<Usage> usage;
+  std::optional<OrderedJson> wick;
   static const Fields<ChatChunk>& fields();
 };
 

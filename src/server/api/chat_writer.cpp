@@ -37,6 +37,7 @@ void ChatWhole::on_end(int64_t prompt, int64_t choice, const RequestEvent& event
   }
   choices_[index].finish_reason = finish_reason(*event.result, !response.tool_calls.empty());
   usage_.add(prompt, *event.result, reader.reasoning_tokens());
+  if (options_.inspect_end) wick_ = options_.inspect_end(event.result->tokens);
 }
 
 void ChatWhole::finish() {
@@ -47,6 +48,7 @@ void ChatWhole::finish() {
   completion.system_fingerprint = options_.head.fingerprint;
   completion.choices = std::move(choices_);
   completion.usage = usage_.usage();
+  completion.wick = std::move(wick_);
   HttpResponse response;
   response.body = to_text(ChatCompletion::fields().write(completion));
   exchange().send(std::move(response));
@@ -150,6 +152,9 @@ void ChatStream::on_end(int64_t prompt, int64_t choice, const RequestEvent& even
   if (!delta.empty()) append_chunk(events, index, delta_json(delta), {});
   append_chunk(events, index, "{}", finish_reason(*event.result, !reader.response().tool_calls.empty()));
   usage_.add(prompt, *event.result, reader.reasoning_tokens());
+  if (options_.inspect_end) {
+    events += cat(before_choice_, "],\"wick\":", to_text(options_.inspect_end(event.result->tokens)), "}\n\n");
+  }
   send_events(std::move(events));
 }
 

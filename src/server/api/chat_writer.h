@@ -19,6 +19,7 @@ struct ChatAnswerOptions {
   int64_t choices = 1;
   bool one_call = false, logprobs = false, include_usage = false;
   const Tokenizer* tokenizer = nullptr;  // lives longer
+  InspectEnd inspect_end;                // may be empty
 };
 
 // The whole answer at once.
@@ -34,6 +35,7 @@ class ChatWhole : public AnswerWriter {
   std::vector<ChoiceReader> readers_;
   std::vector<ChatChoice> choices_;
   UsageCount usage_;
+  std::optional<OrderedJson> wick_;
 };
 
 // While it is written, as server-sent events.

@@ -24,7 +24,8 @@ const Fields<Completion>& Completion::fields() {
           .add("model", &R::model, "Which one answered.")
           .add("system_fingerprint", &R::system_fingerprint, "Changes with the version of Wick and with the model.")
           .add("choices", &R::choices, "The answers.")
-          .add("usage", &R::usage, "In the last chunk, when asked for.");
+          .add("usage", &R::usage, "In the last chunk, when asked for.")
+          .add("wick", &R::wick, kWickDoc);
   return fields;
 }
 

@@ -22,6 +22,7 @@ struct Completion {
   std::string model, system_fingerprint;
   std::vector<CompletionChoice> choices;
   std::optional<Usage> usage;
+  std::optional<OrderedJson> wick;
   static const Fields<Completion>& fields();
 };
 

@@ -40,6 +40,7 @@ void CompletionWriter::on_end(int64_t prompt, int64_t choice, const RequestEvent
   state.choice.text += event.text;
   state.choice.finish_reason = finish_reason(*event.result, false);
   usage_.add(prompt, *event.result);
+  if (options_.inspect_end) wick_ = options_.inspect_end(event.result->tokens);
   if (options_.stream) send_chunk(state);
 }
 
@@ -65,9 +66,14 @@ void CompletionWriter::finish() {
   Completion completion = empty_completion();
   if (options_.stream) {
     std::string events;
+    if (wick_) {
+      completion.wick = std::move(wick_);
+      events = cat("data: ", to_text(Completion::fields().write(completion)), "\n\n");
+      completion.wick.reset();
+    }
     if (options_.include_usage) {
       completion.usage = usage_.usage();
-      events = cat("data: ", to_text(Completion::fields().write(completion)), "\n\n");
+      events += cat("data: ", to_text(Completion::fields().write(completion)), "\n\n");
     }
     send_events(events + "data: [DONE]\n\n");
     exchange().finish();
@@ -75,6 +81,7 @@ void CompletionWriter::finish() {
   }
   for (State& state : states_) completion.choices.push_back(std::move(state.choice));
   completion.usage = usage_.usage();
+  completion.wick = std::move(wick_);
   HttpResponse response;
   response.body = to_text(Completion::fields().write(completion));
   exchange().send(std::move(response));

@@ -18,6 +18,7 @@ struct CompletionAnswerOptions {
   int64_t prompts = 1, choices = 1;
   bool stream = false, logprobs = false, include_usage = false;
   const Tokenizer* tokenizer = nullptr;  // lives longer
+  InspectEnd inspect_end;                // may be empty
 };
 
 // The answer of /v1/completions, whole or as server-sent events.
@@ -40,6 +41,7 @@ class CompletionWriter : public AnswerWriter {
   CompletionAnswerOptions options_;
   std::vector<State> states_;
   UsageCount usage_;
+  std::optional<OrderedJson> wick_;
 };
 
 }  // namespace wick

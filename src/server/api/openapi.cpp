@@ -6,6 +6,7 @@
 #include "server/api/chat_response.h"
 #include "server/api/completion_request.h"
 #include "server/api/completion_response.h"
+#include "server/api/inside_request.h"
 #include "server/api/model_answers.h"
 #include "server/api/responses_request.h"
 #include "server/api/token_requests.h"
@@ -103,6 +104,27 @@ void add_audio(Document& document) {
                recording_form(set), set.reference<TranscriptEvent>(), "multipart/form-data");
 }
 
+void add_inside(Document& document) {
+  SchemaSet& set = document.set();
+  const OrderedJson object = content("application/json", {{"type", "object"}});
+  document.add("get", "/v1/wick", "aboutInside", "Whether models may be looked into, and the limits.", object);
+  document.add("post", "/v1/wick/lens", "lens", "What each layer would say at each position.", object,
+               set.reference<LensRequest>());
+  document.add("post", "/v1/wick/attention", "attention", "The attention patterns of a layer.", object,
+               set.reference<AttentionRequest>());
+  document.add("post", "/v1/wick/norms", "norms", "The length of the residual stream's vectors.", object,
+               set.reference<InsideRequest>());
+  document.add("post", "/v1/wick/heads", "headScores", "How much each head looks at some kinds of tokens.", object,
+               set.reference<InsideRequest>());
+  document.add("post", "/v1/wick/patch", "patchSweep", "Put each cell of a run into another, one at a time.",
+               content("text/event-stream", {{"type", "object"}}), set.reference<PatchRequest>());
+  document.add("post", "/v1/wick/run", "runEdited", "Continue a text with changes inside the model, and without.",
+               object, set.reference<RunRequest>());
+  document.add("get", "/v1/wick/captures/{id}", "getCapture", "What an answer captured, as safetensors.",
+               content("application/octet-stream", {{"type", "string"}, {"format", "binary"}}));
+  document.add("delete", "/v1/wick/captures/{id}", "deleteCapture", "Forget what an answer captured.", object);
+}
+
 }  // namespace
 
 OrderedJson openapi_document() {
@@ -127,6 +149,7 @@ OrderedJson openapi_document() {
   document.add("get", "/v1/realtime", "openRealtime", "A web socket of OpenAI's realtime events.",
                content("application/json", object));
   document.upgrade("get", "/v1/realtime");
+  add_inside(document);
   document.add("get", "/v1/models", "listModels", "The models and how they stand.", document.json<ModelListAnswer>());
   document.add("get", "/v1/models/{id}", "retrieveModel", "One model.", document.json<ModelAnswer>());
   document.add("get", "/v1/engine", "watchEngine", "How a model's engine stands, a few times a second.",

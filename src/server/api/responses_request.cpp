@@ -136,7 +136,8 @@ const Fields<ResponsesRequest>& ResponsesRequest::fields() {
           .add("background", &R::background, "Answer later: GET /v1/responses/{id} tells. Needs --journal.")
           .refuse("previous_response_id", "Wick does not continue responses; send the conversation as input")
           .refuse("conversation", "Wick keeps no conversations; send the conversation as input")
-          .refuse("prompt", "Wick keeps no prompts; send the text as input");
+          .refuse("prompt", "Wick keeps no prompts; send the text as input")
+          .refuse("wick", "it is a field of /v1/chat/completions and /v1/completions");
   return fields;
 }
 

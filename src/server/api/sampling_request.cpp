@@ -71,7 +71,8 @@ const Fields<ChoicesRequest>& ChoicesRequest::fields() {
           .add("seed", &R::seed, "The same seed gives the same answer; a random one when it is left out.")
           .add("logit_bias", &R::logit_bias, "Added to the logits of these tokens; -100 forbids one.")
           .add("stop", &R::stop, "Texts that end the answer; they are not part of it. At most 16.")
-          .add("stream_options", &R::stream_options, "Only with stream.");
+          .add("stream_options", &R::stream_options, "Only with stream.")
+          .add("wick", &R::wick, "What is captured and changed inside the model; needs --inspect. An extension.");
   return fields;
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "server/api/inspect_request.h"
 #include "server/api/request_kinds.h"
 
 namespace wick {
@@ -43,6 +44,7 @@ struct ChoicesRequest : SamplingRequest {
   LogitBias logit_bias;
   TextOrList stop;
   std::optional<StreamOptions> stream_options;
+  std::optional<InspectRequest> wick;  // Wick's own
 
   static const Fields<ChoicesRequest>& fields();
 };

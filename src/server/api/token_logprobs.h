@@ -8,6 +8,8 @@
 
 namespace wick {
 
+inline constexpr char kWickDoc[] = "Where what was captured can be fetched, when asked for.";
+
 // The chat API's way to write log-probabilities.
 struct TopLogprob {
   std::string token;

@@ -1,0 +1,104 @@
+// What is changed inside the model, and what the answer is then: beside what it is without.
+import {announce, el, iconButton} from './dom.js';
+import {lookInside} from './api.js';
+import {percent} from './format.js';
+import {visible} from './tokens.js';
+
+export class EditsCard {
+  constructor({complain, changed}) {
+    Object.assign(this, {complain, changed});
+    this.edits = []; // {label, edit, cell}
+    this.list = el('ul', {class: 'edit-list', 'aria-label': 'Edits'});
+    this.hint = el('p', {class: 'hint'}, 'Choose a cell to zero or patch it, and the answer changes here.');
+    this.plain = el('div', {class: 'outcome'});
+    this.edited = el('div', {class: 'outcome', 'aria-live': 'polite'});
+    this.kl = el('p', {class: 'hint'});
+    this.element = el(
+      'section',
+      {class: 'card edits', hidden: true, 'data-card': 'answer'},
+      el('div', {class: 'card-head'}, el('h2', {}, 'Answer'), this.kl),
+      this.hint,
+      this.list,
+      el('div', {class: 'outcomes'}, this.plain, this.edited),
+    );
+  }
+
+  // body and source: the text and the second one (or null), as requests carry them.
+  start(body, source, signal) {
+    Object.assign(this, {body, source, signal, edits: []});
+    this.element.hidden = false;
+    return this.run();
+  }
+
+  add(label, edit, cell = null) {
+    this.edits.push({label, edit, cell});
+    return this.run();
+  }
+
+  remove(index) {
+    this.edits.splice(index, 1);
+    this.list.querySelectorAll('button')[Math.min(index, this.edits.length - 1)]?.focus();
+    return this.run();
+  }
+
+  async run() {
+    this.showList();
+    this.changed(this.edits);
+    this.abort?.abort();
+    const abort = (this.abort = new AbortController());
+    const stop = () => abort.abort();
+    this.signal.addEventListener('abort', stop);
+    this.element.classList.add('waiting');
+    const edits = this.edits.map(({edit}) => edit);
+    const needsSource = edits.some(({kind}) => kind === 'patch');
+    const body = {...this.body, edits, max_tokens: 24, top: 6, ...(needsSource ? {source: this.source} : {})};
+    try {
+      const answer = await lookInside('run', body, abort.signal);
+      if (!abort.signal.aborted) this.show(answer);
+    } catch (error) {
+      if (!abort.signal.aborted) this.complain(error.message);
+    }
+    this.signal.removeEventListener('abort', stop);
+    if (this.abort === abort) this.element.classList.remove('waiting');
+  }
+
+  showList() {
+    this.hint.hidden = this.edits.length > 0;
+    this.list.replaceChildren(
+      ...this.edits.map(({label}, index) =>
+        el('li', {}, el('span', {}, label), iconButton('close', `Take back: ${label}`, () => this.remove(index))),
+      ),
+    );
+  }
+
+  show({plain, edited, kl}) {
+    const isEdited = this.edits.length > 0;
+    this.fill(this.plain, 'As it is', plain);
+    this.fill(this.edited, 'With the edits', edited);
+    this.edited.hidden = !isEdited;
+    this.kl.textContent = isEdited ? `KL ${kl.toFixed(3)} nats` : '';
+    if (isEdited) announce(`With the edits: ${edited.text || edited.next[0].text}`);
+  }
+
+  fill(box, title, {text, next}) {
+    box.replaceChildren(
+      el('h3', {}, title),
+      el('p', {class: 'continuation'}, text || '(the end)'),
+      el(
+        'ol',
+        {class: 'next-tokens', 'aria-label': `${title}: likeliest next tokens`},
+        next.map(({text: piece, probability}) => {
+          const fill = el('span', {class: 'fill'});
+          fill.style.width = `${100 * probability}%`;
+          return el(
+            'li',
+            {},
+            el('span', {class: 'text'}, visible(piece)),
+            el('span', {class: 'track'}, fill),
+            el('span', {class: 'p'}, percent(probability)),
+          );
+        }),
+      ),
+    );
+  }
+}

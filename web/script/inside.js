@@ -1,0 +1,245 @@
+// What happens inside a model while it reads a text: the logit lens, attention, norms and patching. Cells can be zeroed
+// or patched, and the answer changes.
+import {el, flame} from './dom.js';
+import {aboutInside, lookInside} from './api.js';
+import {AttentionCard} from './attention.js';
+import {closeMenu, openMenu} from './cell_menu.js';
+import {EditsCard} from './edits.js';
+import {hidePopover} from './cell_grid.js';
+import {LensCard, NormsCard} from './lens.js';
+import {PatchingCard} from './patching.js';
+import {settings} from './store.js';
+import {visible} from './tokens.js';
+
+export class InsideView {
+  constructor(picker) {
+    this.id = 'inside';
+    this.title = 'Inside';
+    this.notice = el('p', {class: 'notice', role: 'alert', hidden: true});
+    const complain = (text) => this.complain(text);
+    this.edits = new EditsCard({complain, changed: (edits) => this.lens.mark(edits)});
+    this.lens = new LensCard({pick: (...cell) => this.pickCell(...cell)});
+    this.attention = new AttentionCard({
+      complain,
+      pickEdge: (...edge) => this.pickEdge(...edge),
+      pickHead: (...head) => this.pickHead(...head),
+    });
+    this.norms = new NormsCard();
+    this.patching = new PatchingCard({complain, pick: (...cell) => this.pickPatched(...cell)});
+    this.form = this.buildForm();
+    this.closed = this.buildClosed();
+    this.element = el(
+      'div',
+      {class: 'inside'},
+      el('h1', {class: 'unseen'}, 'Inside'),
+      this.closed,
+      this.form,
+      this.notice,
+      el(
+        'div',
+        {class: 'inside-columns'},
+        el(
+          'div',
+          {class: 'inside-main'},
+          this.lens.element,
+          this.attention.element,
+          this.norms.element,
+          this.patching.element,
+        ),
+        this.edits.element,
+      ),
+    );
+    picker.addEventListener('change', () => this.isShown && this.ask());
+  }
+
+  buildForm() {
+    const area = (id, label, placeholder) =>
+      el(
+        'label',
+        {class: 'field', for: id},
+        label,
+        el('textarea', {id, rows: '2', placeholder, maxlength: '20000', spellcheck: 'false'}),
+      );
+    this.look = el('button', {type: 'submit', class: 'primary'}, 'Look inside');
+    const stop = () => this.abort?.abort();
+    this.stop = el('button', {type: 'button', class: 'quiet', hidden: true, onclick: stop}, 'Stop');
+    this.asChat = el('input', {type: 'checkbox', id: 'inside-chat'});
+    const form = el(
+      'form',
+      {
+        class: 'inside-form',
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.start();
+        },
+      },
+      area('inside-prompt', 'Prompt', 'The capital of France is'),
+      area('inside-other', 'Second prompt, for patching', 'The capital of Spain is'),
+      el(
+        'div',
+        {class: 'inside-bar'},
+        this.look,
+        this.stop,
+        el('label', {class: 'check', for: 'inside-chat'}, this.asChat, ' as a question in a chat'),
+      ),
+    );
+    form.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || event.shiftKey || event.target.tagName !== 'TEXTAREA') return;
+      event.preventDefault();
+      form.requestSubmit();
+    });
+    [this.prompt, this.other] = form.querySelectorAll('textarea');
+    return form;
+  }
+
+  buildClosed() {
+    return el(
+      'div',
+      {class: 'inside-closed', hidden: true},
+      flame(),
+      el('h2', {}, 'The inside is closed'),
+      el('p', {}, 'This server does not let one look into its models. Start it with the option that does:'),
+      el('pre', {}, el('code', {}, 'wick serve --inspect')),
+      el('p', {class: 'hint'}, 'Whoever may use the server may then also see and change what its models compute.'),
+    );
+  }
+
+  show() {
+    this.isShown = true;
+    this.ask();
+  }
+
+  hide() {
+    this.isShown = false;
+    hidePopover();
+    closeMenu();
+  }
+
+  complain(text) {
+    this.notice.hidden = !text;
+    this.notice.textContent = text;
+  }
+
+  // Whether there is anything to look into, once per model.
+  async ask() {
+    if (!settings.model || this.facts?.id === settings.model || this.asking === settings.model) return;
+    this.asking = settings.model;
+    try {
+      const about = await aboutInside(settings.model);
+      this.closed.hidden = about.inspect;
+      this.form.hidden = !about.inspect;
+      this.facts = about.model ?? null;
+      this.limit = about.limits?.tokens;
+      this.complain('');
+    } catch (error) {
+      this.complain(error.message);
+    }
+    this.asking = null;
+  }
+
+  textOf(area) {
+    const text = area.value;
+    if (!text) return null;
+    return this.asChat.checked ? {messages: [{role: 'user', content: text}]} : {prompt: text};
+  }
+
+  async start() {
+    const text = this.textOf(this.prompt);
+    if (!text) return this.prompt.focus();
+    this.abort?.abort();
+    const abort = (this.abort = new AbortController());
+    const {signal} = abort;
+    const other = this.textOf(this.other);
+    this.complain('');
+    this.stop.hidden = false;
+    document.body.classList.add('computing');
+    try {
+      await this.ask();
+      const body = {model: settings.model, ...text};
+      this.patching.prepare(settings.model, text, other);
+      this.hasOther = other !== null;
+      const answered = this.edits.start(body, other, signal);
+      this.lens.show(await lookInside('lens', {...body, top: 5}, signal));
+      this.lens.mark([]);
+      this.norms.show(await lookInside('norms', body, signal));
+      await this.attention.start(body, this.facts, signal);
+      await answered;
+    } catch (error) {
+      if (!signal.aborted) this.complain(error.message);
+    }
+    if (this.abort !== abort) return;
+    this.stop.hidden = true;
+    document.body.classList.remove('computing');
+  }
+
+  token(position) {
+    return `“${visible(this.lens.lens.pieces[position])}” (${position})`;
+  }
+
+  // What can be done at one point of one token.
+  actions(sites, position, cell = null) {
+    const action = (label, kind, is) =>
+      sites.map(([site, name]) => [
+        label(name),
+        () => this.edits.add(`${name} at ${this.token(position)} is ${is}`, {site, kind, positions: [position]}, cell),
+      ]);
+    const zeros = action((name) => `Zero ${name}`, 'zero', 'zero');
+    if (!this.hasOther) return zeros;
+    return zeros.concat(action((name) => `Patch ${name} from the second prompt`, 'patch', 'the second prompt’s'));
+  }
+
+  pickCell(point, position, at) {
+    const layer = /^blocks\.(\d+)\.(.*)$/.exec(point);
+    const name = layer[2] === 'hook_resid_post' ? `what leaves layer ${layer[1]}` : `what enters layer ${layer[1]}`;
+    const sites = [[point, name]];
+    if (layer[2] === 'hook_resid_pre') {
+      sites.push([`blocks.${layer[1]}.hook_attn_out`, `what attention ${layer[1]} adds`]);
+      sites.push([`blocks.${layer[1]}.hook_mlp_out`, `what MLP ${layer[1]} adds`]);
+    }
+    openMenu(`Layer ${layer[1]}, token ${this.token(position)}`, this.actions(sites, position, {point, position}), at);
+  }
+
+  pickEdge(layer, head, query, key, at) {
+    const cut = (heads, name) => [
+      `Cut it in ${name}`,
+      () =>
+        this.edits.add(`${this.token(query)} no longer sees ${this.token(key)} in ${name}`, {
+          site: `blocks.${layer}.attn.hook_attn_scores`,
+          kind: 'knockout',
+          queries: [query],
+          keys: [key],
+          heads,
+        }),
+    ];
+    openMenu(
+      `${this.token(query)} looks at ${this.token(key)}`,
+      [cut([head], `head ${layer}.${head}`), cut([], `all heads of layer ${layer}`)],
+      at,
+    );
+  }
+
+  pickHead(layer, head) {
+    this.edits.add(`head ${layer}.${head} is zero`, {site: `blocks.${layer}.attn.hook_z`, kind: 'zero', heads: [head]});
+  }
+
+  pickPatched(point, layer, column, by, at) {
+    const site = `blocks.${layer}.${point}`;
+    if (by === 'head') {
+      const head = `head ${layer}.${column}`;
+      const edit = (kind, is) => () => this.edits.add(`${head} is ${is}`, {site, kind, heads: [column]});
+      const actions = [
+        ['Zero it', edit('zero', 'zero')],
+        ['Patch it from the second prompt', edit('patch', 'the second prompt’s')],
+      ];
+      openMenu(`Head ${layer}.${column}`, actions, at);
+      return;
+    }
+    const name = {
+      hook_resid_pre: `what enters layer ${layer}`,
+      hook_attn_out: `what attention ${layer} adds`,
+      hook_mlp_out: `what MLP ${layer} adds`,
+      'attn.hook_z': `the heads of layer ${layer}`,
+    }[point];
+    openMenu(`Layer ${layer}, token ${this.token(column)}`, this.actions([[site, name]], column), at);
+  }
+}
