@@ -32,15 +32,16 @@ Tensor part_of(HookPoint point, const Tensor& values, const HookPart& part) {
     heads.resize(static_cast<size_t>(all));
     std::iota(heads.begin(), heads.end(), 0);
   }
-  const int64_t row_stride = is_map(point) ? length : all * length, head_stride = is_map(point) ? rows * length : length;
-  const Tensor out =
-      empty({static_cast<int64_t>(part.positions.size()), static_cast<int64_t>(heads.size()), length});
+  const int64_t row_stride = is_map(point) ? length : all * length,
+                head_stride = is_map(point) ? rows * length : length;
+  const Tensor out = empty({static_cast<int64_t>(part.positions.size()), static_cast<int64_t>(heads.size()), length});
   float* to = out.mutable_data<float>();
   for (const int64_t position : part.positions) {
     for (const int head : heads) {
       if (position < 0 || position >= rows || head < 0 || head >= all) {
-        throw Error(ErrorCode::kInvalidArgument, cat("position ", position, " and head ", head, " are asked for, there are ",
-                                                     rows, " positions and ", all, " heads"));
+        throw Error(ErrorCode::kInvalidArgument,
+                    cat("position ", position, " and head ", head, " are asked for, there are ", rows,
+                        " positions and ", all, " heads"));
       }
       std::memcpy(to, host.data<float>() + position * row_stride + head * head_stride,
                   static_cast<size_t>(length) * sizeof(float));

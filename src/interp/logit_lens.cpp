@@ -30,7 +30,8 @@ class Lens {
   Lens(const InterpModel& model, std::span<const int32_t> tokens, const LensOptions& options)
       : model_(model), options_(options) {
     for (const int32_t token : options.follow) check_token(model, token);
-    if (options.top < 0) throw Error(ErrorCode::kInvalidArgument, cat("the best ", options.top, " tokens are asked for"));
+    if (options.top < 0)
+      throw Error(ErrorCode::kInvalidArgument, cat("the best ", options.top, " tokens are asked for"));
     const int last = model.facts().layers - 1;
     if (options.points.empty()) {
       for (int layer = 0; layer <= last; ++layer) add_point(hook_name(HookPoint::kResidPre, layer));

@@ -13,9 +13,9 @@ struct LensOptions {
   // Points of the residual stream, in this order; "blocks.*." stands for every layer. Empty: what enters each layer and
   // what leaves the last, whose row is the model's own answer.
   std::vector<std::string> points;
-  std::vector<int64_t> positions;  // below zero: from the end; empty: all
-  int64_t top = 5;                 // tokens per cell
-  std::vector<int32_t> follow;     // tokens whose probability and rank every cell gives
+  std::vector<int64_t> positions;    // below zero: from the end; empty: all
+  int64_t top = 5;                   // tokens per cell
+  std::vector<int32_t> follow;       // tokens whose probability and rank every cell gives
   const TunedLens* tuned = nullptr;  // for "hook_resid_pre" points; null: rows are read as they are
   HookSpec hooks;                    // edits of the run
 };

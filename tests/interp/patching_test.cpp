@@ -23,6 +23,7 @@ class PatchFamilyTest : public testing::TestWithParam<std::string> {
   PatchFamilyTest() : model_(interp_of(GetParam())), clean_(some_tokens(kTokens, 1)), corrupted_(clean_) {
     corrupted_[3] = (clean_[3] + 50) % 192;
     corrupted_[9] = (clean_[9] + 77) % 192;
+    corrupted_[19] = (clean_[19] + 5) % 192;  // within every window of the last token
   }
 
   // The same point by point, without sharing and without batches.
@@ -143,8 +144,7 @@ TEST_P(PatchFamilyTest, AblationsPutInWhatTheySay) {
 
   const AblationValues sample(model_, HookPoint::kAttnOut, Ablation::kResample, texts, 1);
   HookSpec sample_spec;
-  patch_from(sample_spec, cache, "blocks.1.hook_attn_out",
-             {check_positions({}, kTokens), {}}, 1);
+  patch_from(sample_spec, cache, "blocks.1.hook_attn_out", {check_positions({}, kTokens), {}}, 1);
   EXPECT_EQ(ablation_sweep(model_, corrupted_, sample, cells, metric).at(0), alone(sample_spec, metric));
   EXPECT_ERROR(AblationValues(model_, HookPoint::kAttnOut, Ablation::kMean), kInvalidArgument, "needs reference texts");
 }
