@@ -55,9 +55,8 @@ HeatTable table_of(const std::vector<Contribution>& parts, const Microscope& mic
 }
 
 ListTable list_of(std::vector<Contribution> parts, double logit, int64_t top) {
-  std::stable_sort(parts.begin(), parts.end(), [](const Contribution& a, const Contribution& b) {
-    return std::abs(a.value) > std::abs(b.value);
-  });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Contribution& a, const Contribution& b) { return std::abs(a.value) > std::abs(b.value); });
   ListTable list;
   list.headings = {"part", "adds", "share"};
   for (size_t i = 0; i < parts.size() && static_cast<int64_t>(i) < top; ++i) {
@@ -73,16 +72,14 @@ void add_attribution(MicroscopeReport& report, const Microscope& microscope, std
                      const AttributionTarget& target, AttributeBy by, int64_t top) {
   const LanguageInterp& model = microscope.interp();
   const int64_t position = check_position(target.position, tokens.size());
-  const std::string what =
-      target.other < 0
-          ? cat("the logit of ", microscope.label(target.token))
-          : cat("the logit of ", microscope.label(target.token), " above that of ", microscope.label(target.other));
+  const std::string what = target.other < 0 ? cat("the logit of ", microscope.label(target.token))
+                                            : cat("the logit of ", microscope.label(target.token), " above that of ",
+                                                  microscope.label(target.other));
   AttributionOptions options;
   options.by_head = by == AttributeBy::kHead;
   const Attribution attribution = attribute_logit(model, tokens, target, options);
   const bool neurons = by == AttributeBy::kNeuron;
-  const std::vector<Contribution> parts =
-      neurons ? attribute_neurons(model, tokens, target, top) : attribution.parts;
+  const std::vector<Contribution> parts = neurons ? attribute_neurons(model, tokens, target, top) : attribution.parts;
   const std::string title = cat(neurons ? "Neurons that add most to " : "What adds to ", what, " behind position ",
                                 position, ": ", short_number(attribution.logit), " in all");
   if (!neurons) {

@@ -110,8 +110,8 @@ void add_lens_ladder(MicroscopeReport& report, const Microscope& microscope, std
                      const LensMap& map, size_t column) {
   HeatTable table;
   const int64_t position = map.positions[column];
-  table.title = cat("Best tokens behind position ", position, " (",
-                    microscope.label(tokens[static_cast<size_t>(position)]), ")");
+  table.title =
+      cat("Best tokens behind position ", position, " (", microscope.label(tokens[static_cast<size_t>(position)]), ")");
   table.rows.title = "layer";
   table.widest = 16;
   const size_t best = map.at(0, column).top.size();

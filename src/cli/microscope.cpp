@@ -64,6 +64,7 @@ Microscope::Microscope(const MicroscopeArguments& arguments)
 
 std::vector<int32_t> Microscope::tokens_of(std::string_view prompt, std::string_view prefix) const {
   const std::string text = from_input(prompt);
+  if (text.empty() && prefix.empty()) throw Error(ErrorCode::kInvalidArgument, "there is no prompt: give one with -p");
   std::vector<int32_t> tokens;
   if (chats_) {
     jinja::Dict message;
@@ -82,7 +83,7 @@ std::vector<int32_t> Microscope::tokens_of(std::string_view prompt, std::string_
     const std::vector<int> more = text_->tokenizer().encode(prefix, options);
     tokens.insert(tokens.end(), more.begin(), more.end());
   }
-  if (tokens.empty()) throw Error(ErrorCode::kInvalidArgument, "there is no prompt: give one with -p");
+  if (tokens.empty()) throw Error(ErrorCode::kInvalidArgument, "the prompt has no tokens");
   const int64_t most = interp_.facts().max_context;
   if (most > 0 && std::ssize(tokens) > most) {
     throw Error(ErrorCode::kInvalidArgument,

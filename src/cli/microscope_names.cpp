@@ -37,7 +37,8 @@ Span read_span(std::string_view option, std::string_view text, int64_t count) {
     if (error != std::errc()) throw fail("is no list of numbers as 0-3,5,-1");
     if (ends[read] < 0) ends[read] += count;
     if (ends[read] < 0 || ends[read] >= count) {
-      throw fail(count > 0 ? cat("is out of range: there are 0 to ", count - 1) : std::string("names none: there are none"));
+      throw fail(count > 0 ? cat("is out of range: there are 0 to ", count - 1)
+                           : std::string("names none: there are none"));
     }
     at = rest;
     if (read == 0 && at < end && *at++ != '-') throw fail("is no list of numbers as 0-3,5,-1");

@@ -60,8 +60,8 @@ int32_t likeliest(const LanguageInterp& model, std::span<const int32_t> tokens) 
 Metric metric_of(const PatchArguments& arguments, const Microscope& microscope, const Texts& texts) {
   const LanguageInterp& model = microscope.interp();
   Metric metric;
-  metric.token = arguments.answer.empty() ? likeliest(model, texts.clean)
-                                          : microscope.token_named("--answer", arguments.answer);
+  metric.token =
+      arguments.answer.empty() ? likeliest(model, texts.clean) : microscope.token_named("--answer", arguments.answer);
   const bool has_other = !arguments.wrong.empty() || !texts.corrupted.empty();
   const std::string kind = !arguments.metric.empty() ? arguments.metric : has_other ? "difference" : "logit";
   if (kind == "difference") {
@@ -69,9 +69,8 @@ Metric metric_of(const PatchArguments& arguments, const Microscope& microscope, 
     metric.other = arguments.wrong.empty() ? likeliest(model, texts.corrupted)
                                            : microscope.token_named("--wrong", arguments.wrong);
     if (metric.other == metric.token) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  cat("both prompts are answered with ", microscope.label(metric.token),
-                      "; name the tokens to compare with --answer and --wrong"));
+      throw Error(ErrorCode::kInvalidArgument, cat("both prompts are answered with ", microscope.label(metric.token),
+                                                   "; name the tokens to compare with --answer and --wrong"));
     }
   }
   metric.kind = kind == "difference"    ? Metric::Kind::kLogitDifference
@@ -130,7 +129,8 @@ class Patching {
   }
 
   void need_corrupted(std::string_view why) const {
-    if (texts_.corrupted.empty()) throw Error(ErrorCode::kInvalidArgument, cat(why, " needs a corrupted prompt: -c TEXT"));
+    if (texts_.corrupted.empty())
+      throw Error(ErrorCode::kInvalidArgument, cat(why, " needs a corrupted prompt: -c TEXT"));
   }
 
   void patch() {
@@ -235,7 +235,8 @@ void add_patch(CLI::App& app, Action& action) {
   command->add_option("--positions", arguments->positions, "Which positions (default: all)")->type_name("LIST");
   command->add_flag("--by-head", arguments->by_head, "Each head alone, at all positions or each of --positions");
   command->add_option("--heads", arguments->heads, "Which heads")->type_name("LIST");
-  command->add_option("--ablate", arguments->ablate, "Switch cells of the clean run off instead: zero, mean or resample")
+  command
+      ->add_option("--ablate", arguments->ablate, "Switch cells of the clean run off instead: zero, mean or resample")
       ->check(CLI::IsMember({"zero", "mean", "resample"}).description(""))
       ->type_name("HOW");
   command->add_option("--reference", arguments->reference, "Prompts for mean and resample, one per line (default: -c)")
@@ -249,7 +250,8 @@ void add_patch(CLI::App& app, Action& action) {
       ->type_name("POINT");
   command->add_flag("--through-mlps", arguments->through_mlps, "... also by way of MLPs");
   command->footer(
-      "Each cell is one run with one thing changed; the map shows what that does to the metric. Both prompts must have\n"
+      "Each cell is one run with one thing changed; the map shows what that does to the metric. Both prompts must "
+      "have\n"
       "the same number of tokens. A TOKEN is text that is one token, with its blank (\" Paris\"), or #NUMBER.\n\n"
       "Examples:\n"
       "  wick patch -p \"What is 2 plus 3?\" -c \"What is 2 plus 6?\" --prefix \"2 plus \"\n"

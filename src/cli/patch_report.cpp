@@ -61,13 +61,13 @@ void add_sweep(MicroscopeReport& report, const Microscope& microscope, std::span
       for (size_t column = 0; column < table.columns.size(); ++column) {
         const size_t position = by_head ? picture : column, head = by_head ? column : 0;
         const double value = shown_value(map, show, layer, position, head);
-        table.cells.push_back({short_number(value), most > 0 ? std::clamp(value / most, -1.0, 1.0) : 0,
-                               cat("layer ", map.layers[layer], ", ",
-                                   by_head ? table.columns.labels[column]
-                                           : map.positions.empty() ? "all positions"
-                                                                   : cat("position ", map.positions[column], " ",
-                                                                         table.columns.labels[column]),
-                                   "\nmetric ", map.at(layer, position, head))});
+        table.cells.push_back(
+            {short_number(value), most > 0 ? std::clamp(value / most, -1.0, 1.0) : 0,
+             cat("layer ", map.layers[layer], ", ",
+                 by_head                 ? table.columns.labels[column]
+                 : map.positions.empty() ? "all positions"
+                                         : cat("position ", map.positions[column], " ", table.columns.labels[column]),
+                 "\nmetric ", map.at(layer, position, head))});
       }
     }
     report.sections.emplace_back(std::move(table));
@@ -93,7 +93,8 @@ std::string metric_text(const Microscope& microscope, const Metric& metric) {
   const std::string token = microscope.label(metric.token);
   switch (metric.kind) {
     case Metric::Kind::kLogit: return cat("logit of ", token);
-    case Metric::Kind::kLogitDifference: return cat("logit of ", token, " minus logit of ", microscope.label(metric.other));
+    case Metric::Kind::kLogitDifference:
+      return cat("logit of ", token, " minus logit of ", microscope.label(metric.other));
     case Metric::Kind::kProbability: return cat("probability of ", token);
     case Metric::Kind::kLogProbability: return cat("log-probability of ", token);
     case Metric::Kind::kKl: return "KL divergence from the clean answer";
