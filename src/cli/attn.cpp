@@ -27,7 +27,8 @@ std::vector<int> all_heads(const InterpFacts& facts) {
 // Ordinary tokens: control tokens mean something even in random text.
 std::vector<int32_t> random_text(const AttnArguments& arguments, const Microscope& microscope) {
   const Tokenizer& tokenizer = microscope.text_model().tokenizer();
-  const auto most = static_cast<int32_t>(std::min<int64_t>(microscope.interp().facts().vocabulary, tokenizer.vocab_size()));
+  const auto most =
+      static_cast<int32_t>(std::min<int64_t>(microscope.interp().facts().vocabulary, tokenizer.vocab_size()));
   int32_t first = 0, last = most;
   while (first < most && (tokenizer.is_special(first) || tokenizer.bytes(first).size() < 2)) ++first;
   for (int32_t id = first; id < most && last == most; ++id) {
@@ -71,7 +72,8 @@ int attn(const AttnArguments& arguments) {
   for (const int layer : layers) {
     const auto& with = facts.attention_layers;
     if (std::find(with.begin(), with.end(), layer) == with.end()) {
-      throw Error(ErrorCode::kInvalidArgument, cat("--layer: layer ", layer, " of this ", facts.family, " has no attention heads"));
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("--layer: layer ", layer, " of this ", facts.family, " has no attention heads"));
     }
   }
   if (layers.empty()) layers = facts.attention_layers;
@@ -80,9 +82,9 @@ int attn(const AttnArguments& arguments) {
   if (heads.empty()) heads = all_heads(facts);
   std::vector<int64_t> positions = index_list("--positions", arguments.positions, std::ssize(tokens));
   if (positions.empty()) positions = check_positions({}, tokens.size());
-  const std::vector<int64_t> queries =
-      arguments.query.empty() ? std::vector<int64_t>{std::ssize(tokens) - 1}
-                              : index_list("--from", arguments.query, std::ssize(tokens));
+  const std::vector<int64_t> queries = arguments.query.empty()
+                                           ? std::vector<int64_t>{std::ssize(tokens) - 1}
+                                           : index_list("--from", arguments.query, std::ssize(tokens));
 
   const std::vector<AttentionOfLayer> patterns = patterns_of(model, tokens, layers);
   if (!one_layer) {

@@ -16,7 +16,8 @@ std::string place(const Microscope& microscope, std::span<const int32_t> tokens,
 }
 
 ordered_json json_of(const AttentionEdge& edge) {
-  return {{"layer", edge.layer}, {"head", edge.head}, {"query", edge.query}, {"key", edge.key}, {"weight", edge.weight}};
+  return {
+      {"layer", edge.layer}, {"head", edge.head}, {"query", edge.query}, {"key", edge.key}, {"weight", edge.weight}};
 }
 
 std::string weight_text(float weight) { return fmt::format("{:.3f}", weight); }
@@ -68,8 +69,8 @@ void add_overview(MicroscopeReport& report, const Microscope& microscope, std::s
           strongest_edges(std::span(&layer, 1), one, std::span(&query, 1), 5, skip_first);
       HeatCell cell;
       for (const AttentionEdge& edge : best) {
-        cell.detail += cat(cell.detail.empty() ? "" : "\n", percent_text(edge.weight), "  ",
-                           place(microscope, tokens, edge.key));
+        cell.detail +=
+            cat(cell.detail.empty() ? "" : "\n", percent_text(edge.weight), "  ", place(microscope, tokens, edge.key));
       }
       if (!best.empty()) {
         cell.text = place(microscope, tokens, best.front().key);
@@ -98,18 +99,20 @@ void add_matrix(MicroscopeReport& report, const Microscope& microscope, std::spa
       double sum = 0;
       for (const int head : heads) sum += layer.at(head, query, key);
       const double weight = sum / static_cast<double>(heads.size());
-      const std::string detail = key > query ? "" : cat(place(microscope, tokens, query), " looks at ",
-                                                        place(microscope, tokens, key), ": ",
-                                                        weight_text(static_cast<float>(weight)));
+      const std::string detail =
+          key > query ? ""
+                      : cat(place(microscope, tokens, query), " looks at ", place(microscope, tokens, key), ": ",
+                            weight_text(static_cast<float>(weight)));
       table.cells.push_back({"", weight, detail});
       row.push_back(weight);
     }
     rows.push_back(std::move(row));
   }
   report.sections.emplace_back(std::move(table));
-  report.json["patterns"].push_back(
-      {{"layer", layer.layer}, {"heads", std::vector<int>(heads.begin(), heads.end())},
-       {"positions", std::vector<int64_t>(positions.begin(), positions.end())}, {"pattern", std::move(rows)}});
+  report.json["patterns"].push_back({{"layer", layer.layer},
+                                     {"heads", std::vector<int>(heads.begin(), heads.end())},
+                                     {"positions", std::vector<int64_t>(positions.begin(), positions.end())},
+                                     {"pattern", std::move(rows)}});
 }
 
 void add_edges(MicroscopeReport& report, const Microscope& microscope, std::span<const int32_t> tokens,

@@ -15,16 +15,14 @@ namespace {
 constexpr int kRowLabel = 18;  // terminal columns, at most
 
 // From little to much, of the 256 colours: lightness rises, so that they differ without hue, too.
-constexpr int kAbove[] = {17, 18, 24, 25, 31, 37, 43, 49};     // blue to green
+constexpr int kAbove[] = {17, 18, 24, 25, 31, 37, 43, 49};        // blue to green
 constexpr int kBelow[] = {52, 88, 124, 130, 166, 202, 208, 214};  // red to yellow
 constexpr int kSteps = static_cast<int>(std::size(kAbove));
 constexpr int kBlackFrom = 4;  // steps with black letters
 constexpr const char* kBars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 // 0: none, kSteps: all of it.
-int step_of(double shade) {
-  return std::clamp(static_cast<int>(std::lround(std::abs(shade) * kSteps)), 0, kSteps);
-}
+int step_of(double shade) { return std::clamp(static_cast<int>(std::lround(std::abs(shade) * kSteps)), 0, kSteps); }
 
 std::string padded(const std::string& text, int columns, bool right = false) {
   const std::string shown = fit_columns(text, columns);
@@ -47,6 +45,7 @@ class HeatPrinter {
     }
     gap_ = any_text || !terminal.colour ? 1 : 0;
     for (size_t column = 0; column < table.columns.size(); ++column) widths_.push_back(width_of(column));
+    label_ = text_columns(table.rows.title);
     for (size_t row = 0; row < table.rows.size(); ++row) label_ = std::max(label_, text_columns(row_label(row)));
     label_ = std::min(label_, kRowLabel);
   }
@@ -165,7 +164,7 @@ std::string heat_text(const HeatTable& table, const Terminal& terminal) { return
 std::string short_number(double value) {
   if (value == 0 || !std::isfinite(value)) return fmt::format("{:g}", value);
   const double size = std::abs(value);
-  if (size < 0.005) return value < 0 ? "-0" : "0";
+  if (size < 0.005) return "0";
   if (size < 9.995) return fmt::format("{:.2f}", value);
   if (size < 99.95) return fmt::format("{:.1f}", value);
   return size < 99999.5 ? fmt::format("{:.0f}", value) : fmt::format("{:.1e}", value);

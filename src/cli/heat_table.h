@@ -38,7 +38,7 @@ struct HeatTable {
 // shade: ▁ little, █ much, and - in front of it below zero.
 std::string heat_text(const HeatTable& table, const Terminal& terminal);
 
-// How a number is written in a cell: "0.83", "12.4", "-3", "1e+05".
+// How a number is written in a cell: "0.83", "12.4", "-345", "1.2e+05".
 std::string short_number(double value);
 std::string percent_text(double share);  // "83%", "<1%"
 

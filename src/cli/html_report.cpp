@@ -46,8 +46,8 @@ std::string html_of(const HeatTable& table) {
   for (size_t row = 0; row < rows.size(); ++row) {
     const std::string number = rows.numbers.empty() ? "" : rows.numbers[row];
     const std::string label = rows.labels.empty() ? "" : rows.labels[row];
-    out += cat("<tr><th>", html_escaped(number), number.empty() || label.empty() ? "" : " ", html_escaped(label),
-               "</th>");
+    out +=
+        cat("<tr><th>", html_escaped(number), number.empty() || label.empty() ? "" : " ", html_escaped(label), "</th>");
     for (size_t column = 0; column < columns.size(); ++column) append_cell(out, table.at(row, column));
     out += "</tr>\n";
   }

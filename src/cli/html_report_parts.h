@@ -19,7 +19,7 @@ width:fit-content;max-width:100%}
 table{border-collapse:separate;border-spacing:1px;font:12.5px/1.35 ui-monospace,"DejaVu Sans Mono",monospace}
 th{font-weight:normal;color:var(--soft);background:var(--panel);text-align:left;white-space:pre;padding:2px 6px}
 td{white-space:pre;unicode-bidi:isolate;padding:2px 6px}
-thead th{position:sticky;top:0;z-index:1}thead tr.labels th{top:1.6rem;color:var(--ink);border-bottom:1px solid var(--line)}
+thead th{position:sticky;top:0;z-index:1}thead tr.labels th{top:calc(1.35em + 6px);color:var(--ink);border-bottom:1px solid var(--line)}
 tbody th,thead th:first-child{position:sticky;left:0;z-index:1}thead th:first-child{z-index:2}
 .heat tbody th{text-align:right}
 .heat td{background:rgb(var(--above)/var(--s));cursor:default;text-align:center}

@@ -20,12 +20,12 @@ std::string without_hook(std::string name) {
   return name;
 }
 
-struct Span {
+struct Ends {
   int64_t first, last;
 };
 
 // "5", "-1", "0-3", or "3-" to the end.
-Span read_span(std::string_view option, std::string_view text, int64_t count) {
+Ends read_ends(std::string_view option, std::string_view text, int64_t count) {
   const auto fail = [&](std::string_view why) {
     return Error(ErrorCode::kInvalidArgument, cat(option, ": ", in_quotes(text), " ", why));
   };
@@ -78,8 +78,8 @@ std::vector<int64_t> index_list(std::string_view option, std::string_view text, 
   std::vector<int64_t> out;
   while (!text.empty()) {
     const size_t comma = text.find(',');
-    const Span span = read_span(option, text.substr(0, comma), count);
-    for (int64_t i = span.first; i <= span.last; ++i) out.push_back(i);
+    const Ends ends = read_ends(option, text.substr(0, comma), count);
+    for (int64_t i = ends.first; i <= ends.last; ++i) out.push_back(i);
     text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
   }
   return out;

@@ -129,7 +129,15 @@ MicroscopeReport train(const ProbeArguments& arguments, const Microscope& micros
   return report;
 }
 
+std::string one_line(const std::string& text) {
+  std::string line = visible_passage(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return line;
+}
+
 MicroscopeReport classify(const ProbeArguments& arguments, const Microscope& microscope) {
+  constexpr int kTextColumns = 50;
   const LinearProbe probe = LinearProbe::load(arguments.load);
   if (probe.point.empty()) {
     throw Error(ErrorCode::kBadFile, cat(arguments.load, ": the probe does not say which point it reads"));
@@ -157,7 +165,7 @@ MicroscopeReport classify(const ProbeArguments& arguments, const Microscope& mic
   for (size_t i = 0; i < data.texts.size(); ++i) {
     const float share = shares[i * static_cast<size_t>(probe.classes()) + static_cast<size_t>(guesses[i])];
     list.rows.push_back(
-        {fit_columns(token_label(data.texts[i]), 50), visible_passage(name(guesses[i])), percent_text(share)});
+        {fit_columns(one_line(data.texts[i]), kTextColumns), visible_passage(name(guesses[i])), percent_text(share)});
     report.json["texts"].push_back({{"text", data.texts[i]}, {"label", name(guesses[i])}, {"probability", share}});
     if (!data.labels.empty() && data.names[static_cast<size_t>(data.labels[i])] == name(guesses[i])) ++right;
   }

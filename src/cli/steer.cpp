@@ -113,9 +113,9 @@ void steer_by_vector(const SteerArguments& arguments, const Microscope& microsco
   if (!arguments.save.empty()) vector.save(arguments.save);
   ListTable list;
   list.title = "Steering vector";
-  list.headings = {"point", "length", "label"};
-  list.left = true;
-  list.rows = {{token_label(vector.point), short_number(vector.length()), visible_passage(vector.label)}};
+  list.note = visible_passage(vector.label);
+  list.headings = {"point", "length"};
+  list.rows = {{token_label(vector.point), short_number(vector.length())}};
   report.sections.emplace_back(std::move(list));
   report.json["vector"] = {{"point", vector.point}, {"length", vector.length()}, {"label", vector.label}};
   add_direction(report, microscope, vector.vector, arguments.top);

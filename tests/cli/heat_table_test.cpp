@@ -25,10 +25,10 @@ TEST(HeatTable, IsPlainInAPipeWithBarsForShades) {
   EXPECT_EQ(heat_text(small_table(), {}),
             "Title\n"
             "note\n"
-            "    0    1\n"
-            "lay… ·a   世界\n"
-            "  0 x    yes   ▄\n"
-            "out ·b █       -█\n");
+            "      0    1\n"
+            "layer ·a   世界\n"
+            "    0 x    yes  ▄\n"
+            "  out ·b █     -█\n");
 }
 
 TEST(HeatTable, ShadesOnATerminal) {
@@ -36,7 +36,7 @@ TEST(HeatTable, ShadesOnATerminal) {
   EXPECT_NE(text.find("\033[38;5;231;48;5;25myes \033[0m"), std::string::npos) << text;
   EXPECT_NE(text.find("\033[38;5;16;48;5;49m·b\033[0m"), std::string::npos) << text;
   EXPECT_NE(text.find("\033[38;5;16;48;5;214m    \033[0m"), std::string::npos) << text;
-  EXPECT_NE(text.find("  0 x  "), std::string::npos) << "no shade for zero: " << text;
+  EXPECT_NE(text.find("    0 x  "), std::string::npos) << "no shade for zero: " << text;
 }
 
 // Columns that do not fit follow below, and none is lost.
@@ -67,7 +67,7 @@ TEST(HeatTable, LongCellsAreCut) {
 TEST(HeatTable, NumbersAreShort) {
   EXPECT_EQ(short_number(0), "0");
   EXPECT_EQ(short_number(0.8349), "0.83");
-  EXPECT_EQ(short_number(-0.001), "-0");
+  EXPECT_EQ(short_number(-0.001), "0");
   EXPECT_EQ(short_number(12.34), "12.3");
   EXPECT_EQ(short_number(-1234.5), "-1234");
   EXPECT_EQ(short_number(1e9), "1.0e+09");
