@@ -1,5 +1,6 @@
 #include "interp/hook_part.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -27,6 +28,9 @@ Tensor part_of(HookPoint point, const Tensor& values, const HookPart& part) {
   const Tensor host = values.contiguous();
   const int64_t rows = host.dim(is_map(point) ? 1 : 0), all = head_count(point, host);
   const int64_t length = host.numel() / std::max<int64_t>(rows * all, 1);
+  std::vector<int64_t> every(static_cast<size_t>(rows));
+  std::iota(every.begin(), every.end(), 0);
+  if (!is_map(point) && part.heads.empty() && part.positions == every) return host;  // shared, not copied
   std::vector<int> heads = part.heads;
   if (heads.empty()) {
     heads.resize(static_cast<size_t>(all));
