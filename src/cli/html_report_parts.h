@@ -6,7 +6,7 @@ inline constexpr char kPageStyle[] = R"css(
 :root{color-scheme:light dark;--page:#fbfbf9;--ink:#1d1e22;--soft:#6b6e78;--line:#dedfe3;--panel:#fff;--above:27 98 176;
 --below:184 60 22}
 @media (prefers-color-scheme:dark){:root{--page:#15171b;--ink:#e8e8e6;--soft:#9a9da7;--line:#2d3038;--panel:#22252c;
---above:64 150 226;--below:222 104 52}}
+--above:44 122 204;--below:200 86 38}}
 body{margin:2rem auto;padding:0 1.5rem;max-width:110rem;background:var(--page);color:var(--ink);
 font:15px/1.5 system-ui,sans-serif}
 h1{font-size:1.5rem;margin:0 0 .5rem}h2{font-size:1.05rem;margin:2rem 0 .2rem}p{margin:.1rem 0 .6rem;color:var(--soft)}

@@ -1,5 +1,7 @@
 #include "cli/patch_report.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -67,7 +69,7 @@ void add_sweep(MicroscopeReport& report, const Microscope& microscope, std::span
                  by_head                 ? table.columns.labels[column]
                  : map.positions.empty() ? "all positions"
                                          : cat("position ", map.positions[column], " ", table.columns.labels[column]),
-                 "\nmetric ", map.at(layer, position, head))});
+                 "\nmetric ", fmt::format("{:.5g}", map.at(layer, position, head)))});
       }
     }
     report.sections.emplace_back(std::move(table));
