@@ -31,14 +31,14 @@ class LensCommand : public testing::Test {
 TEST_F(LensCommand, SaysWhatTheLibrarySays) {
   const LookedAt ember(TextModel::ember());
   const auto tokens = ember.chat("What is 7 plus 5?", "7 plus 5 is");
-  const auto report = json_of(lens({"-p", "What is 7 plus 5?", "--prefix", "7 plus 5 is", "--json", "--follow", " 1",
+  const auto report = json_of(lens({"-p", "What is 7 plus 5?", "--prefix", "7 plus 5 is", "--json", "--follow", "1",
                                     "--positions", "0,3,-1", "--top", "4", "--norms", "--loss"}));
   ASSERT_FALSE(report.contains("failed")) << report;
   ASSERT_EQ(report.at("tokens").size(), tokens.size());
   LensOptions options;
   options.positions = {0, 3, -1};
   options.top = 4;
-  options.follow = {ember.token(" 1")};
+  options.follow = {ember.token("1")};
   const LensMap map = logit_lens(ember.interp, tokens, options);
   const auto& points = report.at("lens").at("points");
   ASSERT_EQ(points.size(), map.points.size());

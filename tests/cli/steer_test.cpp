@@ -69,6 +69,7 @@ TEST_F(SteerCommand, MakesSavesAndUsesAVector) {
 
 TEST_F(SteerCommand, UsesSparseAutoencoders) {
   const int64_t hidden = looked_at_->interp.facts().hidden;
+  std::filesystem::create_directory(path("sae"));
   SparseAutoencoder::Weights weights{randn({hidden, 5}, 1), zeros({5}), randn({5, hidden}, 2), zeros({hidden}), {}};
   SparseAutoencoder(SparseAutoencoder::Kind::kRelu, weights, "blocks.1.hook_resid_pre", false).save(path("sae"));
   const auto features = run_json({"steer", "--sae", path("sae"), "-p", "a5 a6 a7"});
