@@ -22,6 +22,11 @@ void add_bench_ops(CLI::App& bench, Action& action);  // `wick bench ops`
 void add_template(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_perplexity(CLI::App& app, Action& action);
+void add_lens(CLI::App& app, Action& action);
+void add_attn(CLI::App& app, Action& action);
+void add_patch(CLI::App& app, Action& action);
+void add_steer(CLI::App& app, Action& action);
+void add_probe(CLI::App& app, Action& action);
 void add_models(CLI::App& app, Action& action);
 
 }  // namespace wick

@@ -50,6 +50,11 @@ int run(int argc, char** argv) {
   wick::add_models(app, action);
   wick::add_verify(app, action);
   wick::add_perplexity(app, action);
+  wick::add_lens(app, action);
+  wick::add_attn(app, action);
+  wick::add_patch(app, action);
+  wick::add_steer(app, action);
+  wick::add_probe(app, action);
   wick::add_bench(app, action);
   std::vector<char*> words(argv, argv + argc);
   char both[] = "--pg";  // llama-bench spells it with one dash, which CLI11 would read as -p g

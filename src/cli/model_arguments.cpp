@@ -40,9 +40,7 @@ std::shared_ptr<const TextModel> load_named_model(const std::string& name, const
 }
 
 void ModelArguments::add_options(CLI::App& command) {
-  command.add_option(
-      "MODEL", model,
-      "A Hugging Face folder, a .gguf or a .safetensors file, or Org/Name (see wick pull; default: Ember)");
+  add_model_argument(command, model);
   command.add_option("-n,--max-tokens", max_tokens, "End the answer after this many tokens; -1: no limit")
       ->check(count_from(-1))
       ->type_name("COUNT");

@@ -26,7 +26,8 @@ std::string clock_text(double seconds) {
 std::string rate_of(double rate, ProgressUnit unit) {
   if (unit == ProgressUnit::kSeconds) return fmt::format("{:.3g} times real time", rate);
   const auto whole = static_cast<int64_t>(rate);
-  return fmt::format("{:>8}/s", unit == ProgressUnit::kBytes ? bytes_text(whole) : cat(whole, " tokens"));
+  if (unit == ProgressUnit::kBytes) return fmt::format("{:>8}/s", bytes_text(whole));
+  return fmt::format("{:>8}/s", cat(whole, unit == ProgressUnit::kRuns ? " runs" : " tokens"));
 }
 
 }  // namespace

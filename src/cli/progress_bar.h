@@ -9,7 +9,7 @@
 
 namespace wick {
 
-enum class ProgressUnit : uint8_t { kBytes, kTokens, kSeconds };
+enum class ProgressUnit : uint8_t { kBytes, kTokens, kSeconds, kRuns };
 
 // One line that is drawn again and again on standard error. Draws nothing when that is not a terminal.
 class ProgressBar {

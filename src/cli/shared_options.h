@@ -10,6 +10,11 @@
 namespace wick {
 
 // Options that mean the same wherever a model is loaded.
+inline CLI::Option* add_model_argument(CLI::App& command, std::string& model) {
+  return command.add_option(
+      "MODEL", model,
+      "A Hugging Face folder, a .gguf or a .safetensors file, or Org/Name (see wick pull; default: Ember)");
+}
 inline CLI::Option* add_quantize_option(CLI::App& command, std::string& type) {
   return command.add_option("--quantize", type, "Pack the weights while loading, e.g. q8_0 or q4_k_m")
       ->transform(CLI::Validator([](std::string& name) { return check_plan_name(name, QuantizePlan::names()); }, ""))

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/json_write.h"
 #include "base/text.h"
 #include "formats/checkpoint.h"
 #include "formats/safetensors_writer.h"
@@ -20,7 +22,7 @@
 namespace wick {
 namespace {
 
-constexpr const char* kPoint = "wick.point";
+constexpr const char *kPoint = "wick.point", *kLabels = "wick.labels";
 
 Error bad(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("probe: ", what)}; }
 
@@ -156,6 +158,12 @@ std::vector<int64_t> LinearProbe::classify(const Tensor& rows) const {
 void LinearProbe::save(const std::filesystem::path& path) const {
   Metadata metadata;
   metadata.set_text(kPoint, point);
+  std::string list = "[";
+  for (const std::string& label : labels) {
+    if (list.size() > 1) list += ",";
+    append_json_text(list, label);
+  }
+  if (!labels.empty()) metadata.set_text(kLabels, list + "]");
   SafetensorsWriter writer(path, {{"weight", DType::kF32, weight_.shape()}, {"bias", DType::kF32, bias_.shape()}},
                            metadata);
   writer.write("weight", weight_);
@@ -180,6 +188,14 @@ LinearProbe LinearProbe::load(const std::filesystem::path& path) {
                 cat(path, ": 'weight' is ", probe.weight_.shape(), " and 'bias' ", probe.bias_.shape()));
   }
   if (file.metadata().find(kPoint)) probe.point = file.metadata().text(kPoint);
+  if (file.metadata().find(kLabels)) {
+    const std::string source = cat(path, ": ", kLabels);
+    probe.labels = Json::parse(file.metadata().text(kLabels), source).to<std::vector<std::string>>();
+    if (static_cast<int64_t>(probe.labels.size()) != probe.classes()) {
+      throw Error(ErrorCode::kBadFile,
+                  cat(source, " has ", probe.labels.size(), " names for ", probe.classes(), " classes"));
+    }
+  }
   return probe;
 }
 

@@ -37,9 +37,10 @@ class LinearProbe {
   const Tensor& weight() const { return weight_; }          // f32 [classes, values]: a class's direction
   const Tensor& bias() const { return bias_; }              // f32 [classes]
 
-  std::string point;  // where the rows come from; may be empty
+  std::string point;                // where the rows come from; may be empty
+  std::vector<std::string> labels;  // what the classes stand for; empty, or one each
 
-  // As safetensors: "weight" and "bias", with the point as metadata. load throws Error(kBadFile) naming what is wrong.
+  // As safetensors: "weight" and "bias", with the point and the labels as metadata. load throws Error(kBadFile) naming what is wrong.
   void save(const std::filesystem::path& path) const;
   static LinearProbe load(const std::filesystem::path& path);
 
