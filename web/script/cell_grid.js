@@ -45,6 +45,7 @@ export class CellGrid {
   listen() {
     const {window} = this;
     window.addEventListener('scroll', () => this.schedule(), {passive: true});
+    document.addEventListener('scroll', () => this.hovered && this.leave(), {passive: true, capture: true});
     window.addEventListener('pointermove', (event) => this.point(event));
     window.addEventListener('pointerleave', () => this.leave());
     window.addEventListener('click', (event) => {

@@ -9,6 +9,12 @@ export function percent(part) {
   return `${value >= 99.95 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;
 }
 
+// Nothing is not less than nothing: never "-0.00".
+export function fixed(value, digits) {
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? text.replace('-', '') : text;
+}
+
 export function rate(value) {
   return value >= 100 || value === 0 ? count(value) : value.toFixed(1);
 }

@@ -2,6 +2,7 @@
 import {announce, el} from './dom.js';
 import {streamPatch} from './api.js';
 import {CellGrid} from './cell_grid.js';
+import {fixed} from './format.js';
 import {visible} from './tokens.js';
 
 const points = [
@@ -124,7 +125,10 @@ export class PatchingCard {
       columns: columns.length,
       values: new Float32Array(event.layers.length * columns.length).fill(NaN),
       scale: 'diverging',
-      text: (row, column) => map.parts.get(this.layerOf(row))?.[column]?.toFixed(2) ?? '',
+      text: (row, column) => {
+        const part = map.parts.get(this.layerOf(row))?.[column];
+        return part === undefined ? '' : fixed(part, 2);
+      },
       rowLabel: (row) => String(this.layerOf(row)),
       columnLabel: (column) => (event.by === 'head' ? `head ${columns[column]}` : event.clean.pieces[columns[column]]),
     });
@@ -143,6 +147,6 @@ export class PatchingCard {
             [`token ${at}`, `${visible(map.clean.pieces[at])} for ${visible(map.corrupted.pieces[at])}`],
           ];
     if (part === undefined) return [...where, ['', 'not yet']];
-    return [...where, ['restored', `${(100 * part).toFixed(1)} %`], ['value', map.raw.get(layer)[column].toFixed(3)]];
+    return [...where, ['restored', `${fixed(100 * part, 1)} %`], ['value', fixed(map.raw.get(layer)[column], 3)]];
   }
 }
