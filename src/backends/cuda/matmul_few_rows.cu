@@ -12,7 +12,8 @@ constexpr int kStageBytes = kRows * 128, kRingBytes = kWarps * kStages * kStageB
 constexpr int kMostTokens = 8;
 constexpr int kPartialFloats = kWarps * kMostTokens * kRows;
 constexpr int kPad = 8;  // elements between rows of x, so that eight of them lie in different banks
-constexpr int kBlocksPerProcessor = 2;
+// One block to a multiprocessor, of less than half its memory: the next kernel's fits beside it and fetches its weights.
+constexpr int kBlocksPerProcessor = 1;
 static_assert(kWarps * 32 == kThreads);
 
 template <typename X>
@@ -42,7 +43,7 @@ __device__ __forceinline__ TilePlace place_of(const WeightPlan& plan, int64_t ti
 // weights through shared memory with its own copies, from tile to tile without a break; they are on their way before x
 // is read.
 template <typename T, typename X>
-__global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
+__global__ void __launch_bounds__(kThreads, 2)
     few_rows_kernel(const __grid_constant__ WeightPlan plan, int64_t tiles) {
   extern __shared__ __align__(128) char memory[];
   __shared__ float reduced[32];
