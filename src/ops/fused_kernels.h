@@ -39,6 +39,9 @@ struct HeadTurns {
 struct FusedKernels {
   // out = input weight^T + bias + residual for each job.
   void (*linear)(const LinearInput& input, std::span<const LinearJob> jobs) = nullptr;
+  // silu(gate) * up of the two products, to gate.out; up.out stays undefined. False, and nothing is done, where products
+  // of so many rows or such weights are better left apart.
+  bool (*gated_linear)(const LinearInput& input, const LinearJob& gate, const LinearJob& up) = nullptr;
   // Norms and rotates the heads of queries and keys, puts keys and values into their blocks as store_kv does, and
   // writes the queries to `out`. query, key, value, out: f32 [tokens, heads, dim], row-major; dim at most 512.
   void (*prepare_attention)(const Tensor& query, const Tensor& key, const Tensor& value, const HeadTurns& turns,

@@ -1,3 +1,4 @@
+#include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
@@ -97,13 +98,14 @@ void multiply_plain(const Tensor& a, const Tensor& b, const Tensor& out) {
 // Rows as InputRow makes them, in the dtype of the weights.
 template <typename T, typename X>
 __global__ void __launch_bounds__(kThreads) round_rows_kernel(const __grid_constant__ WeightPlan plan, uint32_t* out) {
-  __shared__ float reduced[32];
+  __shared__ typename InputRow<X>::Shared reduced;
+  let_next_start();
+  wait_for_previous();
   const InputRow<X> row(plan, blockIdx.x, reduced);
   uint2* target = reinterpret_cast<uint2*>(out + blockIdx.x * plan.k / 2);
-  for (int64_t i = threadIdx.x * 4; i < plan.k; i += kThreads * 4) {
-    const float4 four = row.four(i);
+  row.each([&](int64_t i, float4 four) {
     target[i / 4] = {round_pair<T>(four.x, four.y), round_pair<T>(four.z, four.w)};
-  }
+  });
 }
 
 // Weights as models have them: one matrix of f16 or bf16 for all rows, whose rows [n, k] lie along k.
@@ -124,22 +126,21 @@ void multiply_weights(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   const bool changes = plan.norm_weight || plan.up;
   // Several rows are normed side by side, one could as well be by everybody who needs it.
-  if (fits_few_rows(use, plan) && (plan.m == 1 || !changes)) return multiply_few_rows(device, plan);
+  if (plan.gated || (fits_few_rows(use, plan) && (plan.m == 1 || !changes))) return multiply_few_rows(device, plan);
   const bool as_is = !changes && plan.x_dtype == plan.dtype && aligned(plan.x, 16);
   if (as_is) return multiply_tiles(device, plan);
   // The tensor cores take both sides in one dtype.
   const Scratch rounded(device, static_cast<size_t>(plan.m * plan.k * 2));
   const auto rows = static_cast<unsigned>(plan.m);
   const bool half = plan.dtype == DType::kF16;
+  const auto round_with = [&](auto* kernel) {
+    launch_dependent(device, "matmul", kernel, rows, kThreads, 0, plan, rounded.as<uint32_t>());
+  };
   if (plan.x_dtype == DType::kF32) {
-    half ? round_rows_kernel<__half, float><<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>())
-         : round_rows_kernel<__nv_bfloat16, float><<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>());
+    half ? round_with(round_rows_kernel<__half, float>) : round_with(round_rows_kernel<__nv_bfloat16, float>);
   } else {
-    half ? round_rows_kernel<__half, __half><<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>())
-         : round_rows_kernel<__nv_bfloat16, __nv_bfloat16>
-        <<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>());
+    half ? round_with(round_rows_kernel<__half, __half>) : round_with(round_rows_kernel<__nv_bfloat16, __nv_bfloat16>);
   }
-  check_launch(device, "matmul");
   WeightPlan same = plan;
   same.x = rounded.as<void>();
   same.x_dtype = plan.dtype;

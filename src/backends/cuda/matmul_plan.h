@@ -31,6 +31,9 @@ struct WeightPlan {
   const float *norm_weight = nullptr, *up = nullptr;
   float eps = 0;
 
+  // Of two jobs of one n, gate and up: silu(gate x) * up x to the first one's out. Needs takes_gated.
+  bool gated = false;
+
   bool steady = false;  // the weights have been there for long: they may be read while earlier kernels still run
 };
 
@@ -40,6 +43,9 @@ void multiply_few_rows(Device device, const WeightPlan& plan);
 // Both take x itself, in the dtype of the weights; the second is for devices of compute capability 9.
 void multiply_tiles(Device device, const WeightPlan& plan);
 void multiply_hopper(Device device, const WeightPlan& plan);
+
+// Whether a plan with these rows may be `gated`.
+bool takes_gated(const Runtime& use, const WeightPlan& plan);
 
 // Chooses among them.
 void multiply_weights(Device device, const WeightPlan& plan);

@@ -28,16 +28,27 @@ __device__ __forceinline__ uint32_t read32_aligned(const uint8_t* from) {
   return *reinterpret_cast<const uint32_t*>(from);
 }
 __device__ __forceinline__ __half2 as_half2(uint32_t bits) { return *reinterpret_cast<const __half2*>(&bits); }
+// (word & mask) | 0x64006400 in one instruction: two integers in their halves as f16, plus 1024.
+__device__ __forceinline__ __half2 plus_1024(uint32_t word, uint32_t mask) {
+  uint32_t bits;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(bits) : "r"(word), "r"(mask), "r"(0x64006400u));
+  return as_half2(bits);
+}
+__device__ __forceinline__ __half2 minus(__half2 value, float offset) {
+  return __hsub2(value, __float2half2_rn(1024.0f + offset));
+}
 // Two integers below 1024 in their halves, as f16, minus `offset`.
 __device__ __forceinline__ __half2 integers(uint32_t bits, float offset) {
-  return __hsub2(as_half2(bits | 0x64006400u), __float2half2_rn(1024.0f + offset));
+  return minus(as_half2(bits | 0x64006400u), offset);
 }
-// Four low or high nibbles of a word: bytes 0 and 2, then bytes 1 and 3.
-__device__ __forceinline__ __half2 low_nibbles(uint32_t word) { return integers(word & 0x000f000fu, 0); }
-__device__ __forceinline__ __half2 high_nibbles(uint32_t word) {  // 1024 + 16 q, exactly
-  return __hfma2(as_half2(word & 0x00f000f0u | 0x64006400u), __float2half2_rn(0.0625f), __float2half2_rn(-64.0f));
+// Nibbles or bytes 0 and 2 of a word; shifted by 8, of bytes 1 and 3.
+__device__ __forceinline__ __half2 low_nibbles(uint32_t word) { return minus(plus_1024(word, 0x000f000fu), 0); }
+__device__ __forceinline__ __half2 high_nibbles(uint32_t word) {  // of 1024 + 16 q, exactly
+  return __hfma2(plus_1024(word, 0x00f000f0u), __float2half2_rn(0.0625f), __float2half2_rn(-64.0f));
 }
-// Two bytes of a word (the first and third, or, shifted, the second and fourth), below 256.
+__device__ __forceinline__ __half2 even_bytes(uint32_t word, float offset) {
+  return minus(plus_1024(word, 0x00ff00ffu), offset);
+}
 __device__ __forceinline__ FragmentPairs affine_pairs(__half2 low, __half2 high, __half2 scale) {
   return {pack_pair(affine(low, scale)), pack_pair(affine(high, scale))};
 }
@@ -96,7 +107,7 @@ struct Fragments<BlockQ5_K> {
                                                         __half2 scale) {
     const uint32_t word = raw[q / 2 * 2 + s] >> q % 2 * 4, bits = raw[4 + s] >> (half * 4 + q);
     const uint32_t all = (word & 0x0f0f0f0fu) | (bits & 0x01010101u) << 4;
-    return affine_pairs(integers(all & 0x00ff00ffu, 0), integers(all >> 8 & 0x00ff00ffu, 0), scale);
+    return affine_pairs(even_bytes(all, 0), even_bytes(all >> 8, 0), scale);
   }
 };
 
@@ -123,7 +134,7 @@ struct Fragments<BlockQ6_K> {
     const uint32_t word = raw[q % 2 * 2 + s] >> q / 2 * 4, bits = raw[4 + s] >> q * 2;
     const uint32_t all = (word & 0x0f0f0f0fu) | (bits & 0x03030303u) << 4;
     const __half2 step = s ? __high2half2(scale) : __low2half2(scale);
-    return linear_pairs(integers(all & 0x00ff00ffu, 32), integers(all >> 8 & 0x00ff00ffu, 32), step);
+    return linear_pairs(even_bytes(all, 32), even_bytes(all >> 8, 32), step);
   }
 };
 
@@ -142,7 +153,7 @@ struct Fragments<BlockQ8_0> {
   static __device__ __forceinline__ FragmentPairs pairs(const uint32_t (&raw)[kWords], int, int q, int s,
                                                         __half2 step) {
     const uint32_t word = raw[q * 2 + s] ^ 0x80808080u;
-    return linear_pairs(integers(word & 0x00ff00ffu, 128), integers(word >> 8 & 0x00ff00ffu, 128), step);
+    return linear_pairs(even_bytes(word, 128), even_bytes(word >> 8, 128), step);
   }
 };
 
@@ -161,7 +172,7 @@ struct Fragments<BlockQ4_0> {
   static __device__ __forceinline__ FragmentPairs pairs(const uint32_t (&raw)[kWords], int, int q, int s,
                                                         __half2 step) {
     const uint32_t word = raw[q] >> s * 4;
-    return linear_pairs(integers(word & 0x000f000fu, 8), integers(word >> 8 & 0x000f000fu, 8), step);
+    return linear_pairs(minus(plus_1024(word, 0x000f000fu), 8), minus(plus_1024(word >> 8, 0x000f000fu), 8), step);
   }
 };
 
