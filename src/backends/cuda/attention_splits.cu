@@ -51,6 +51,26 @@ __device__ __forceinline__ void start_tile(const AttentionPlan& plan, const int3
   commit_copies();
 }
 
+// Brings the tile as far as the second-level cache; what is still being written there is read again later.
+template <typename T, int kDim>
+__device__ __forceinline__ void fetch_tile(const AttentionPlan& plan, const int32_t* table, int kv_head, int tile,
+                                           int first, int last) {
+  const PoolPlan& pool = plan.pool;
+  constexpr int kLines = kTokens * kDim * 2 / 128;  // of a block, keys or values
+#pragma unroll
+  for (int b = 0; b < kKeys / kTokens; ++b) {
+    const int block = tile * (kKeys / kTokens) + b;
+    if (block < first / kTokens || block > last / kTokens) continue;
+    const int64_t id = table[block];
+    const auto* key = static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
+    const auto* value = static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head;
+    for (int i = threadIdx.x % 32; i < kLines; i += 32) {
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(key + i * 64));
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(value + i * 64));
+    }
+  }
+}
+
 // Sets values of the warp's tile that are not finite to 0; bit j: key j had some.
 template <typename T, int kDim>
 __device__ __forceinline__ uint32_t take_out_odd(char* values) {
@@ -100,7 +120,7 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int kv_head = blockIdx.y, split = blockIdx.z;
   let_next_start();
-  wait_for_previous();
+  if (!plan.rows.steady) wait_for_previous();
   TileRows tile_rows;
   if (!find_tile(plan, static_cast<int>(blockIdx.x), kRows, tile_rows)) return;
   const int sequence = tile_rows.sequence;
@@ -119,6 +139,10 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
   auto* locals = reinterpret_cast<float*>(memory + M::kLocal);
   auto* packed = reinterpret_cast<uint4*>(memory + M::kWeights);
   const LaneRows rows(plan, tile_rows, tile_rows.first_row, kv_head);
+  if (plan.rows.steady) {
+    if (works) fetch_tile<T, kDim>(plan, plan.rows.table + sequence * plan.rows.table_row, kv_head, tile, first, last);
+    wait_for_previous();
+  }
   float scores[kKeys / 8][4] = {};
   if (works) {
     start_tile<T, kDim>(plan, plan.rows.table + sequence * plan.rows.table_row, kv_head, tile, first, last, keys);

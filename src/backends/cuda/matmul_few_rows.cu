@@ -13,8 +13,7 @@ constexpr int kMostTokens = 8;
 constexpr int kBatch = 4;  // tiles whose parts are added up together
 constexpr int kPartialFloats = kBatch * kWarps * kMostTokens * kRows;
 constexpr int kPad = 8;  // elements between rows of x, so that eight of them lie in different banks
-// One block to a multiprocessor, of less than half its memory: the next kernel's fits beside it and fetches its weights.
-constexpr int kBlocksPerProcessor = 1;
+constexpr int kBlocksPerProcessor = 2;
 static_assert(kWarps * 32 == kThreads);
 
 // Which rows of which weights a tile is. Gated: the first half from gate, the second the same rows of up.
@@ -32,9 +31,12 @@ __device__ __forceinline__ TilePlace place_of(const WeightPlan& plan, int tile) 
   return {job, tile * kRows};
 }
 
+struct NoExperts {};
+
 // Adds up the parts of `count` tiles, a thread for each row of weights and token; all threads of the block.
 template <typename T>
-__device__ __forceinline__ void finish_tiles(const WeightPlan& plan, const float* partial, int first_tile, int count) {
+__device__ __forceinline__ void finish_tiles(const WeightPlan& plan, const float* partial, int first_tile, int count,
+                                             int first_token) {
   const int which = threadIdx.x / (kMostTokens * kRows), token = threadIdx.x / kRows % kMostTokens;
   const int in_tile = threadIdx.x % kRows;
   static_assert(kBatch * kMostTokens * kRows == kThreads);
@@ -42,7 +44,7 @@ __device__ __forceinline__ void finish_tiles(const WeightPlan& plan, const float
   const WeightJob& job = plan.jobs[place.job];
   const int row = place.first_row + in_tile;
   const bool mine = which < count && token < plan.m && row < job.n && (!plan.gated || in_tile < kRows / 2);
-  const int64_t at = token * job.n + row;
+  const int64_t at = (first_token + token) * job.n + row;
   const float bias = mine && job.bias ? job.bias[row] : 0, up_bias = mine && plan.gated && plan.jobs[1].bias ? plan.jobs[1].bias[row] : 0;
   const float residual = mine && job.residual ? job.residual[at] : 0;
   __syncthreads();
@@ -70,16 +72,23 @@ __device__ __forceinline__ void finish_tiles(const WeightPlan& plan, const float
 
 // Up to 8 rows of x against all weights, 8 rows of those at a time. Each warp takes one part of k and streams its
 // weights through shared memory with its own copies, from tile to tile without a break; they are on their way before x
-// is read.
-template <typename T, typename X>
+// is read. With experts a block of the grid's second dimension has one row of x and the weights of the expert that
+// was chosen for it.
+template <typename T, typename X, typename Experts>
 __global__ void __launch_bounds__(kThreads, 2)
-    few_rows_kernel(const __grid_constant__ WeightPlan plan, int tiles) {
+    few_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Experts experts, int tiles) {
   extern __shared__ __align__(128) char memory[];
   __shared__ typename InputRow<X>::Shared reduced;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m);
   const int part = static_cast<int>(part_size(k)), begin = min(k, warp * part), end = min(k, begin + part);
   const int stages = (end - begin + 63) / 64;
+  constexpr bool kChooses = std::is_same_v<Experts, ExpertTable>;
+  int expert = 0, first_token = 0, first_row = 0;
+  if constexpr (kChooses) {
+    first_token = static_cast<int>(blockIdx.y);
+    first_row = first_token / experts.per_row;
+  }
   const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
   const int my_tiles = (tiles - block + blocks - 1) / blocks;
 
@@ -98,6 +107,10 @@ __global__ void __launch_bounds__(kThreads, 2)
         const int last = static_cast<int>(plan.jobs[place.job].n) - 1;
         const auto* weights = static_cast<const T*>(plan.jobs[place.job].weights);
         const auto* others = plan.gated ? static_cast<const T*>(plan.jobs[1].weights) : weights;
+        if constexpr (kChooses) {
+          weights = static_cast<const T*>(experts.first[expert]);
+          others = plan.gated ? static_cast<const T*>(experts.second[expert]) : weights;
+        }
         upper = weights + min(place.first_row + r, last) * plan.ld;
         lower = others + min(place.first_row + r + (plan.gated ? 0 : 4), last) * plan.ld;
       }
@@ -117,6 +130,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   };
   let_next_start();
   if (!plan.steady) wait_for_previous();
+  if constexpr (kChooses) expert = experts.ids[blockIdx.y];
   fetch_norm(plan);
   for (int i = 0; i < kStages - 1; ++i) start_next();
   if (plan.steady) wait_for_previous();
@@ -125,7 +139,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   auto* x = reinterpret_cast<uint32_t*>(memory + kRingBytes + 2 * kPartialFloats * sizeof(float));
   const int pitch = (k + 63) / 64 * 64 + kPad;
   for (int token = 0; token < m; ++token) {
-    const InputRow<X> row(plan, token, reduced);
+    const InputRow<X> row(plan, first_row + token, reduced);
     row.each([&](int64_t i, float4 four) {
       *reinterpret_cast<uint2*>(x + (token * pitch + static_cast<int>(i)) / 2) = {round_pair<T>(four.x, four.y),
                                                                                  round_pair<T>(four.z, four.w)};
@@ -167,7 +181,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     mine[0] = sum[0];
     mine[1] = sum[1];
     if (tile % kBatch != kBatch - 1 && tile + 1 < my_tiles) continue;
-    finish_tiles<T>(plan, partial, block + tile / kBatch * kBatch * blocks, tile % kBatch + 1);
+    finish_tiles<T>(plan, partial, block + tile / kBatch * kBatch * blocks, tile % kBatch + 1,
+                    first_token);
   }
   wait_copies<0>();
 }
@@ -177,16 +192,31 @@ size_t shared_bytes(const WeightPlan& plan) {
   return static_cast<size_t>(kRingBytes + 2 * kPartialFloats * static_cast<int>(sizeof(float)) + plan.m * pitch * 2);
 }
 
+int64_t tile_count(const WeightPlan& plan) {
+  if (plan.gated) return (plan.jobs[0].n + kRows / 2 - 1) / (kRows / 2);
+  int64_t tiles = 0;
+  for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + kRows - 1) / kRows;
+  return tiles;
+}
+
 template <typename T, typename X>
 void launch(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
-  allow_shared<few_rows_kernel<T, X>>(device, use.shared_bytes - 1024);
-  int64_t tiles = 0;
-  for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + kRows - 1) / kRows;
-  if (plan.gated) tiles = (plan.jobs[0].n + kRows / 2 - 1) / (kRows / 2);
+  allow_shared<few_rows_kernel<T, X, NoExperts>>(device, use.shared_bytes - 1024);
+  const int64_t tiles = tile_count(plan);
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, use.multiprocessors * kBlocksPerProcessor));
-  launch_dependent(device, "matmul", few_rows_kernel<T, X>, blocks, kThreads, shared_bytes(plan), plan,
-                   static_cast<int>(tiles));
+  launch_dependent(device, "matmul", few_rows_kernel<T, X, NoExperts>, blocks, kThreads, shared_bytes(plan), plan,
+                   NoExperts{}, static_cast<int>(tiles));
+}
+
+template <typename T>
+void launch_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t rows) {
+  const Runtime& use = runtime(device);
+  allow_shared<few_rows_kernel<T, float, ExpertTable>>(device, use.shared_bytes - 1024);
+  const int64_t tiles = tile_count(plan), room = use.multiprocessors * kBlocksPerProcessor;
+  const dim3 grid(static_cast<unsigned>(std::min(tiles, (room + rows - 1) / rows)), static_cast<unsigned>(rows));
+  launch_dependent(device, "experts", few_rows_kernel<T, float, ExpertTable>, grid, kThreads, shared_bytes(plan), plan,
+                   experts, static_cast<int>(tiles));
 }
 
 }  // namespace
@@ -206,6 +236,11 @@ void multiply_few_rows(Device device, const WeightPlan& plan) {
   } else {
     half ? launch<__half, __half>(device, plan) : launch<__nv_bfloat16, __nv_bfloat16>(device, plan);
   }
+}
+
+void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t rows) {
+  plan.dtype == DType::kF16 ? launch_experts<__half>(device, plan, experts, rows)
+                            : launch_experts<__nv_bfloat16>(device, plan, experts, rows);
 }
 
 }  // namespace wick::cuda

@@ -44,6 +44,16 @@ void multiply_few_rows(Device device, const WeightPlan& plan);
 void multiply_tiles(Device device, const WeightPlan& plan);
 void multiply_hopper(Device device, const WeightPlan& plan);
 
+// Weights of experts, for plans of one row (m is 1) that hold for each of several: row r of out comes from row
+// r / per_row of x and expert ids[r].
+inline constexpr int kMostExperts = 256;
+struct ExpertTable {
+  const void *first[kMostExperts], *second[kMostExperts];  // instead of those of jobs 0 and, gated, 1
+  const int32_t* ids;
+  int per_row;
+};
+void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t rows);
+
 // Whether a plan with these rows may be `gated`.
 bool takes_gated(const Runtime& use, const WeightPlan& plan);
 
