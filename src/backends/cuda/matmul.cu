@@ -59,8 +59,68 @@ __global__ void __launch_bounds__(kThreads) plain_kernel(const A* a, const B* b,
   }
 }
 
+constexpr int kColumns = 32, kDepth = 128, kFewRows = 16;  // of the kernel for few rows
+
+// Few rows of x [m, k] against weights [n, k] in f32: a thread for each result, added up along k in order as in
+// plain_kernel, while the next columns are on their way.
+__global__ void __launch_bounds__(kColumns)
+    plain_rows_kernel(const float* x, const float* weights, int64_t n, int k, int64_t ld, float* out) {
+  __shared__ __align__(16) float right[2][kColumns][kDepth + 4], left[2][kDepth];
+  const int lane = threadIdx.x;
+  const int64_t first = int64_t{blockIdx.x} * kColumns;
+  x += int64_t{blockIdx.y} * k;
+  let_next_start();
+  wait_for_previous();
+  const auto start = [&](int stage) {
+    const int column = stage * kDepth + lane * 4;
+    if (stage * kDepth < k) {
+      const bool inside = column < k;
+      copy_async(shared_address(&left[stage % 2][lane * 4]), inside ? x + column : x, inside);
+      for (int row = 0; row < kColumns; ++row) {
+        const bool valid = inside && first + row < n;
+        copy_async(shared_address(&right[stage % 2][row][lane * 4]),
+                   valid ? weights + (first + row) * ld + column : weights, valid);
+      }
+    }
+    commit_copies();
+  };
+  start(0);
+  float sum = 0;
+  for (int stage = 0; stage * kDepth < k; ++stage) {
+    start(stage + 1);
+    wait_copies<1>();
+    __syncwarp();
+    const int steps = min(kDepth, k - stage * kDepth);
+#pragma unroll 4
+    for (int i = 0; i < steps; i += 4) {
+      const float4 a = *reinterpret_cast<const float4*>(&left[stage % 2][i]);
+      const float4 b = *reinterpret_cast<const float4*>(&right[stage % 2][lane][i]);
+      sum = __fmaf_rn(a.x, b.x, sum);
+      sum = __fmaf_rn(a.y, b.y, sum);
+      sum = __fmaf_rn(a.z, b.z, sum);
+      sum = __fmaf_rn(a.w, b.w, sum);
+    }
+    __syncwarp();
+  }
+  if (first + lane < n) out[int64_t{blockIdx.y} * n + first + lane] = sum;
+}
+
+// As a router's: f32, its rows along k.
+bool fits_plain_rows(const Tensor& a, const Tensor& b, const Tensor& out) {
+  return a.dtype() == DType::kF32 && b.dtype() == DType::kF32 && out.dtype() == DType::kF32 && a.rank() == 2 &&
+         a.is_contiguous() && a.dim(0) <= kFewRows && a.dim(1) % 4 == 0 && a.dim(1) > 0 &&
+         a.dim(1) < int64_t{1} << 30 && b.strides()[0] == 1 && b.strides()[1] % 4 == 0 && aligned(a.raw(), 16) &&
+         aligned(b.raw(), 16);
+}
+
 void multiply_plain(const Tensor& a, const Tensor& b, const Tensor& out) {
   const Runtime& use = runtime(a.device());
+  if (fits_plain_rows(a, b, out)) {
+    const dim3 grid(blocks_for(out.dim(1), kColumns), static_cast<unsigned>(out.dim(0)));
+    return launch_dependent(a.device(), "matmul", plain_rows_kernel, grid, kColumns, 0, data_of<const float>(a),
+                            data_of<const float>(b), out.dim(1), static_cast<int>(a.dim(1)), b.strides()[1],
+                            data_of<float>(out));
+  }
   const int row = a.rank() - 2, col = a.rank() - 1;
   const Shape batch = out.shape().with(row, 1).with(col, 1);
   PlainPlan plan;

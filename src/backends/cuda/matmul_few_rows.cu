@@ -45,7 +45,8 @@ __device__ __forceinline__ void finish_tiles(const WeightPlan& plan, const float
   const int row = place.first_row + in_tile;
   const bool mine = which < count && token < plan.m && row < job.n && (!plan.gated || in_tile < kRows / 2);
   const int64_t at = (first_token + token) * job.n + row;
-  const float bias = mine && job.bias ? job.bias[row] : 0, up_bias = mine && plan.gated && plan.jobs[1].bias ? plan.jobs[1].bias[row] : 0;
+  const float bias = mine && job.bias ? job.bias[row] : 0;
+  const float up_bias = mine && plan.gated && plan.jobs[1].bias ? plan.jobs[1].bias[row] : 0;
   const float residual = mine && job.residual ? job.residual[at] : 0;
   __syncthreads();
   if (!mine) return;
