@@ -18,6 +18,7 @@
 #include "ops/device_graph.h"
 #include "ops/fused_kernels.h"
 #include "ops/ops.h"
+#include "tensor/arena.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -26,9 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int64_t kCacheBytes = int64_t{256} << 20;  // more than any cache of the device holds
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -54,8 +53,8 @@ double time_calls(int calls, const std::function<void(int)>& body) {
   return median(times);
 }
 
-// Of one H200, in a second: bytes read and written by a large copy, and products and sums of a bf16 product of 8192^3 by
-// the vendor's library, both as PyTorch runs them.
+// Of one H200, in a second: bytes read and written by a large copy, and products and sums of a bf16 product of 8192^3
+// by the vendor's library, both as PyTorch runs them.
 struct Limits {
   double bytes_per_second = 4.25e12, products_per_second = 808e12;
 };
@@ -114,9 +113,8 @@ void time_attention(const Limits& limits, int64_t sequences, int64_t context, DT
   const Tensor query = randn({sequences, kHeads, kDim}, 3).to_device(Device::cuda());
   PagedAttentionOptions options;
   options.scale = 0.088f;
-  const double seconds = time_calls(16, [&](int i) {
-    paged_attention(query, cache.layer(static_cast<size_t>(i % layers)), rows, options);
-  });
+  const double seconds = time_calls(
+      16, [&](int i) { paged_attention(query, cache.layer(static_cast<size_t>(i % layers)), rows, options); });
   fmt::print("attention {:4} {:3} x {:5}: {:8.2f} us, {:4.1f} % of copy\n", to_string(dtype), sequences, context,
              seconds * 1e6, 100 * static_cast<double>(bytes) / seconds / limits.bytes_per_second);
 }
@@ -151,7 +149,8 @@ void bench_ops() {
 class ModelBench {
  public:
   ModelBench(const LanguageModel& model, int64_t sequences, int64_t tokens)
-      : model_(model), per_sequence_((tokens + kKvBlockTokens - 1) / kKvBlockTokens),
+      : model_(model),
+        per_sequence_((tokens + kKvBlockTokens - 1) / kKvBlockTokens),
         cache_(model.facts().kv_layers, per_sequence_ * sequences, DType::kF16, model.device()) {
     for (int64_t s = 0; s < sequences; ++s) {
       blocks_.emplace_back();
@@ -166,6 +165,7 @@ class ModelBench {
     for (int64_t i = 0; i < tokens; ++i) batch.tokens.push_back(token());
     batch.sequences.push_back({tokens, 0, blocks_[sequence], nullptr, nullptr, {}});
     batch.logit_rows.push_back(tokens - 1);
+    const ArenaScope scope(arena_);
     const auto start = Clock::now();
     model_.forward(batch, cache_).to_device(Device::cpu());
     return seconds_since(start);
@@ -178,6 +178,7 @@ class ModelBench {
       batch.sequences.push_back({1, position, blocks_[static_cast<size_t>(s)], nullptr, nullptr, {}});
       batch.logit_rows.push_back(s);
     }
+    const ArenaScope scope(arena_);  // logits come to memory that is there
     const auto start = Clock::now();
     model_.forward(batch, cache_).to_device(Device::cpu());
     return seconds_since(start);
@@ -191,6 +192,7 @@ class ModelBench {
   KvCache cache_;
   std::vector<std::vector<int32_t>> blocks_;
   uint64_t drawn_ = 0;
+  Arena arena_;
 };
 
 // Bytes of weights that one token needs: all but the embedding, and of experts those that are chosen.
@@ -265,8 +267,9 @@ int main(int count, char** arguments) {
     } else if (what == "model" && count > 3) {
       wick::bench_model(arguments[2], arguments[3], count > 4 ? std::atoll(arguments[4]) : 8);
     } else {
-      fmt::print(stderr, "bench_cuda ops | linear TYPE ROWS N K | attention TYPE SEQUENCES CONTEXT | "
-                         "model SHAPE TYPE [LARGEST BATCH]\n");
+      fmt::print(stderr,
+                 "bench_cuda ops | linear TYPE ROWS N K | attention TYPE SEQUENCES CONTEXT | "
+                 "model SHAPE TYPE [LARGEST BATCH]\n");
       return 2;
     }
   } catch (const wick::Error& error) {

@@ -41,8 +41,8 @@ Tensor DecoderLayer::fused(const Tensor& x, const DecoderStep& step, const Tenso
 
 Tensor DecoderLayer::operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const {
   const BatchHooks& hook = step.hooks;
-  const bool plain = !parallel && !kind.convolution && residual_scale == 1 && !attn_post_norm.present() &&
-                     !mlp_post_norm.present();
+  const bool plain =
+      !parallel && !kind.convolution && residual_scale == 1 && !attn_post_norm.present() && !mlp_post_norm.present();
   if (plain && !hook.active() && fused_kernels(x.device())) return fused(x, step, keep);
   const auto kept = [&](const Tensor& rows) { return keep.defined() ? take_rows(rows, keep) : rows; };
   const auto scaled = [&](const Tensor& part) { return residual_scale == 1 ? part : mul(part, residual_scale); };

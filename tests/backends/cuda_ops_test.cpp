@@ -273,12 +273,12 @@ TEST_F(CudaOps, MixesExperts) {
       const auto weights = [](const Shape& shape, uint64_t seed) {
         return mul(randn(shape, seed), 0.1).to_dtype(DType::kBF16);
       };
-      here.push_back({weights({inner, hidden}, seed), weights({inner, hidden}, seed + 1),
-                      weights({hidden, inner}, seed + 2)});
+      here.push_back(
+          {weights({inner, hidden}, seed), weights({inner, hidden}, seed + 1), weights({hidden, inner}, seed + 2)});
     }
     for (const auto& of : here) {
-      there.push_back({of[0].to_device(Device::cuda()), of[1].to_device(Device::cuda()),
-                       of[2].to_device(Device::cuda())});
+      there.push_back(
+          {of[0].to_device(Device::cuda()), of[1].to_device(Device::cuda()), of[2].to_device(Device::cuda())});
     }
     for (const auto& of : there) experts.push_back({&of[0], &of[1], &of[2]});
     const Tensor x = randn({tokens, hidden}, 1000).to_dtype(DType::kBF16).to_dtype(DType::kF32);

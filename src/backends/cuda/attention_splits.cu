@@ -10,9 +10,9 @@ constexpr int kWarps = kSplit / kKeys;
 
 template <int kDim>
 struct SplitMemory {
-  static constexpr int kWeights = kWarps * KeyTile<kDim>::kBytes;            // [kWarps, 2, 32] x 16 bytes
-  static constexpr int kMost = kWeights + kWarps * 2 * 32 * 16;              // [kWarps, kRows]
-  static constexpr int kLocal = kMost + kWarps * kRows * 4;                  // [kWarps, 2, 32]
+  static constexpr int kWeights = kWarps * KeyTile<kDim>::kBytes;  // [kWarps, 2, 32] x 16 bytes
+  static constexpr int kMost = kWeights + kWarps * 2 * 32 * 16;    // [kWarps, kRows]
+  static constexpr int kLocal = kMost + kWarps * kRows * 4;        // [kWarps, 2, 32]
   static constexpr int kBytes = kLocal + kWarps * 2 * 32 * 4;
 };
 
@@ -150,9 +150,9 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     load_queries<T, kDim>(plan, rows, query);
     uint32_t odd = 0;
     // Rows of several tokens: see tiles_kernel.
-    const bool masked = begin.position != end.position &&
-                        (tile * kKeys + kKeys - 1 > begin.position || tile * kKeys < end.first ||
-                         (tile + 1) * kKeys > last + 1 || tile * kKeys < first);
+    const bool masked =
+        begin.position != end.position && (tile * kKeys + kKeys - 1 > begin.position || tile * kKeys < end.first ||
+                                           (tile + 1) * kKeys > last + 1 || tile * kKeys < first);
     if (masked) {
       wait_copies<0>();
       __syncwarp();

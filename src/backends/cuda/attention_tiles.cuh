@@ -19,8 +19,9 @@ struct KeyTile {
   static constexpr int kBytes = 2 * kSide;
 };
 
-// Where 16-byte chunk i of block b of a tile goes. Keys lie in rows of 16 tokens, one per component, whose halves change
-// places every four rows; values in rows of components, whose chunks are turned by the token: each bank is met once.
+// Where 16-byte chunk i of block b of a tile goes. Keys lie in rows of 16 tokens, one per component, whose halves
+// change places every four rows; values in rows of components, whose chunks are turned by the token: each bank is met
+// once.
 template <int kDim>
 __device__ __forceinline__ uint32_t key_place(uint32_t tile, int b, int i) {
   const int d = i / 2, half = i % 2 ^ (d >> 2 & 1);
@@ -100,8 +101,8 @@ __device__ __forceinline__ void load_queries(const AttentionPlan& plan, const La
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const int h = e % 2;
-      const float2 pair = *reinterpret_cast<const float2*>(
-          plan.query + rows.row[h] * plan.query_row + rows.head[h] * plan.query_head + i * 16 + 2 * t + e / 2 * 8);
+      const float2 pair = *reinterpret_cast<const float2*>(plan.query + rows.row[h] * plan.query_row +
+                                                           rows.head[h] * plan.query_head + i * 16 + 2 * t + e / 2 * 8);
       query[i][e] = round_pair<T>(pair.x * plan.scale, pair.y * plan.scale);
     }
   }

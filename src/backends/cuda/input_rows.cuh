@@ -28,8 +28,9 @@ __device__ __forceinline__ void fetch_norm(const WeightPlan& plan) {
 #endif
 }
 
-// One row of x [m, k] after the plan's norm or activation; k is a multiple of 4.
-template <typename X>
+// One row of x [m, k] after the plan's norm or activation; k is a multiple of 4. kMost: its largest magnitude is
+// wanted.
+template <typename X, bool kMost>
 class InputRow {
  public:
   // Sums and largest values of the warps, for rows by turns.
@@ -50,6 +51,7 @@ class InputRow {
       if (i < k_) held_[j] = load_four(x_ + i);
       if (i < k_ && weight_) held_weight_[j] = *reinterpret_cast<const float4*>(weight_ + i);
     }
+    if (!kMost && !weight_) return;
     walk([&](int64_t, float4 x, float4 weight) {
       square = __fmaf_rn(x.x, x.x, square);
       square = __fmaf_rn(x.y, x.y, square);

@@ -56,8 +56,8 @@ WeightPlan plan_of(const LinearInput& input, std::span<const LinearJob> jobs, si
   plan.count = 0;
   while (first < jobs.size() && plan.count < kMostJobs && joins(weight, jobs[first].weight)) {
     const LinearJob& job = jobs[first++];
-    plan.jobs[plan.count++] = {job.weight.raw(), job.weight.dim(0), data_or_null<void>(job.out), data_or_null<const float>(job.bias),
-                               data_or_null<const float>(job.residual)};
+    plan.jobs[plan.count++] = {job.weight.raw(), job.weight.dim(0), data_or_null<void>(job.out),
+                               data_or_null<const float>(job.bias), data_or_null<const float>(job.residual)};
   }
   return plan;
 }

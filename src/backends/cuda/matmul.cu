@@ -155,17 +155,30 @@ void multiply_plain(const Tensor& a, const Tensor& b, const Tensor& out) {
   check_launch(a.device(), "matmul");
 }
 
-// Rows as InputRow makes them, in the dtype of the weights.
+// Rows as InputRow makes them, in the dtype of the weights: a block for each, or, without a norm, for each 1024
+// columns.
 template <typename T, typename X>
 __global__ void __launch_bounds__(kThreads) round_rows_kernel(const __grid_constant__ WeightPlan plan, uint32_t* out) {
-  __shared__ typename InputRow<X>::Shared reduced;
+  __shared__ typename InputRow<X, false>::Shared reduced;
   let_next_start();
   wait_for_previous();
-  const InputRow<X> row(plan, blockIdx.x, reduced);
   uint2* target = reinterpret_cast<uint2*>(out + blockIdx.x * plan.k / 2);
-  row.each([&](int64_t i, float4 four) {
+  const auto put = [&](int64_t i, float4 four) {
     target[i / 4] = {round_pair<T>(four.x, four.y), round_pair<T>(four.z, four.w)};
-  });
+  };
+  if (plan.norm_weight) {
+    const InputRow<X, false> row(plan, blockIdx.x, reduced);
+    row.each(put);
+    return;
+  }
+  const int64_t i = (int64_t{blockIdx.y} * kThreads + threadIdx.x) * 4, at = blockIdx.x * plan.k + i;
+  if (i >= plan.k) return;
+  float4 four = load_four(static_cast<const X*>(plan.x) + at);
+  if (plan.up) {
+    const float4 up = *reinterpret_cast<const float4*>(plan.up + at);
+    four = {gated(four.x, up.x), gated(four.y, up.y), gated(four.z, up.z), gated(four.w, up.w)};
+  }
+  put(i, four);
 }
 
 // Weights as models have them: one matrix of f16 or bf16 for all rows, whose rows [n, k] lie along k.
@@ -194,7 +207,8 @@ void multiply_weights(Device device, const WeightPlan& plan) {
   const auto rows = static_cast<unsigned>(plan.m);
   const bool half = plan.dtype == DType::kF16;
   const auto round_with = [&](auto* kernel) {
-    launch_dependent(device, "matmul", kernel, rows, kThreads, 0, plan, rounded.as<uint32_t>());
+    const dim3 grid(rows, plan.norm_weight ? 1 : blocks_for(plan.k / 4));
+    launch_dependent(device, "matmul", kernel, grid, kThreads, 0, plan, rounded.as<uint32_t>());
   };
   if (plan.x_dtype == DType::kF32) {
     half ? round_with(round_rows_kernel<__half, float>) : round_with(round_rows_kernel<__nv_bfloat16, float>);

@@ -79,7 +79,7 @@ template <typename T, typename X, typename Experts>
 __global__ void __launch_bounds__(kThreads, 2)
     few_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Experts experts, int tiles) {
   extern __shared__ __align__(128) char memory[];
-  __shared__ typename InputRow<X>::Shared reduced;
+  __shared__ typename InputRow<X, false>::Shared reduced;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m);
   const int part = static_cast<int>(part_size(k)), begin = min(k, warp * part), end = min(k, begin + part);
@@ -140,10 +140,10 @@ __global__ void __launch_bounds__(kThreads, 2)
   auto* x = reinterpret_cast<uint32_t*>(memory + kRingBytes + 2 * kPartialFloats * sizeof(float));
   const int pitch = (k + 63) / 64 * 64 + kPad;
   for (int token = 0; token < m; ++token) {
-    const InputRow<X> row(plan, first_row + token, reduced);
+    const InputRow<X, false> row(plan, first_row + token, reduced);
     row.each([&](int64_t i, float4 four) {
       *reinterpret_cast<uint2*>(x + (token * pitch + static_cast<int>(i)) / 2) = {round_pair<T>(four.x, four.y),
-                                                                                 round_pair<T>(four.z, four.w)};
+                                                                                  round_pair<T>(four.z, four.w)};
     });
     for (int i = k + static_cast<int>(threadIdx.x) * 2; i < pitch - kPad; i += kThreads * 2) {
       x[(token * pitch + i) / 2] = 0;
@@ -182,8 +182,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     mine[0] = sum[0];
     mine[1] = sum[1];
     if (tile % kBatch != kBatch - 1 && tile + 1 < my_tiles) continue;
-    finish_tiles<T>(plan, partial, block + tile / kBatch * kBatch * blocks, tile % kBatch + 1,
-                    first_token);
+    finish_tiles<T>(plan, partial, block + tile / kBatch * kBatch * blocks, tile % kBatch + 1, first_token);
   }
   wait_copies<0>();
 }

@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads, 3)
   using Format = Fragments<Block>;
   using S = Stage<Block>;
   extern __shared__ __align__(128) char memory[];
-  __shared__ typename InputRow<X>::Shared reduced;
+  __shared__ typename InputRow<X, true>::Shared reduced;
   __shared__ float factors[kMostTokens];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m);
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kThreads, 3)
   auto* x = reinterpret_cast<char*>(partials + 2 * kPartialFloats);
   const int padded = (k + 63) / 64 * 64, pitch = padded * 2 + 64;
   for (int token = 0; token < m; ++token) {
-    const InputRow<X> row(plan, token, reduced);
+    const InputRow<X, true> row(plan, token, reduced);
     const float factor = row_factor(row.most());
     if (threadIdx.x == 0) factors[token] = 1 / factor;
     row.each([&](int64_t at, float4 four) {
@@ -284,7 +284,7 @@ void launch_packed(Device device, const WeightPlan& plan) {
 template <typename X>
 __global__ void __launch_bounds__(kThreads)
     scale_rows_kernel(const __grid_constant__ WeightPlan plan, int64_t ld, __half* out, float* inverses) {
-  __shared__ typename InputRow<X>::Shared reduced;
+  __shared__ typename InputRow<X, true>::Shared reduced;
   __shared__ float several[32];
   const int64_t k = plan.k, at = blockIdx.x;
   auto* target = reinterpret_cast<uint32_t*>(out + at * ld);
@@ -296,7 +296,7 @@ __global__ void __launch_bounds__(kThreads)
   };
   float factor;
   if (k % 4 == 0) {
-    const InputRow<X> row(plan, at, reduced);
+    const InputRow<X, true> row(plan, at, reduced);
     factor = row_factor(row.most());
     row.each([&](int64_t i, float4 four) { put(i, four, factor); });
     for (int64_t i = k + threadIdx.x * 4; i < ld; i += kThreads * 4) put(i, {0, 0, 0, 0}, 1);

@@ -4,9 +4,9 @@
 
 // Weights of packed rows as the tensor cores want them, many at a time: the same f16 numbers that Pairs makes.
 //
-// Products with packed weights take the 16 columns of a step in the order in which a lane finds them in one word: lane t
-// of four has columns 4t and 4t + 2 at places 2t and 2t + 1, and columns 4t + 1 and 4t + 3 at places 2t + 8 and 2t + 9.
-// Whoever multiplies unpacked weights puts them and the activations into this order, too.
+// Products with packed weights take the 16 columns of a step in the order in which a lane finds them in one word: lane
+// t of four has columns 4t and 4t + 2 at places 2t and 2t + 1, and columns 4t + 1 and 4t + 3 at places 2t + 8 and 2t
+// + 9. Whoever multiplies unpacked weights puts them and the activations into this order, too.
 //
 // A format works on 128 columns ("half" of 256) of a row in shared memory:
 //   scales(row, half, out)   for each 32 columns (step, min), or the steps of both 16 columns
@@ -73,7 +73,7 @@ __device__ __forceinline__ void group_scales(const uint8_t* block, int half, __h
 
 template <>
 struct Fragments<BlockQ4_K> {
-  static constexpr bool kKnown = true, kWhole = true;  // kWhole: blocks lie at multiples of 16 bytes
+  static constexpr bool kKnown = true, kWhole = true;           // kWhole: blocks lie at multiples of 16 bytes
   static constexpr int kWords = 4, kBytes = sizeof(BlockQ4_K);  // of 256 columns
   static __device__ __forceinline__ void scales(const uint8_t* row, int half, __half2 (&out)[4]) {
     group_scales(row, half, out);

@@ -25,9 +25,9 @@ struct RowPlan {
 };
 
 inline RowPlan make_row_plan(const PagedRows& rows) {
-  return {data_of<const int32_t>(rows.row_starts), data_of<const int32_t>(rows.positions),
+  return {data_of<const int32_t>(rows.row_starts),  data_of<const int32_t>(rows.positions),
           data_of<const int32_t>(rows.block_table), rows.block_table.strides()[0],
-          static_cast<int>(rows.positions.dim(0)), is_recording()};  // a graph starts when its inputs are there
+          static_cast<int>(rows.positions.dim(0)),  is_recording()};  // a graph starts when its inputs are there
 }
 
 // KvBlocks for kernels: a head's part of a block lies in one piece.
