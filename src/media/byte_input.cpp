@@ -88,16 +88,25 @@ std::span<const std::byte> ByteInput::peek(size_t count) {
 }
 
 size_t ByteInput::read(std::span<std::byte> out) {
-  size_t filled = std::min(out.size(), ahead_.size() - ahead_at_);
-  std::copy_n(ahead_.begin() + static_cast<std::ptrdiff_t>(ahead_at_), filled, out.begin());
-  ahead_at_ += filled;
+  size_t filled = 0;
   while (filled < out.size()) {
-    const size_t got = read_ahead(out.subspan(filled));
+    const size_t got = read_some(out.subspan(filled));
     if (got == 0) break;
     filled += got;
   }
-  position_ += static_cast<int64_t>(filled);
   return filled;
+}
+
+size_t ByteInput::read_some(std::span<std::byte> out) {
+  size_t got = std::min(out.size(), ahead_.size() - ahead_at_);
+  if (got > 0) {
+    std::copy_n(ahead_.begin() + static_cast<std::ptrdiff_t>(ahead_at_), got, out.begin());
+    ahead_at_ += got;
+  } else if (!out.empty()) {
+    got = read_ahead(out);
+  }
+  position_ += static_cast<int64_t>(got);
+  return got;
 }
 
 int64_t ByteInput::skip(int64_t count) {

@@ -32,6 +32,8 @@ class ByteInput {
   std::span<const std::byte> peek(size_t count);
   // Fills `out` from the front; fewer bytes than asked for only at the end.
   size_t read(std::span<std::byte> out);
+  // What is there already: of a pipe, what has been written so far. Waits for a byte; 0 only at the end.
+  size_t read_some(std::span<std::byte> out);
   // How many bytes there were to skip.
   int64_t skip(int64_t count);
   void seek(int64_t position);  // only when can_seek(); past the end, there is nothing to read

@@ -95,7 +95,7 @@ class FfmpegSource : public SampleSource {
   static int read_bytes(void* self, uint8_t* out, int size) {
     auto* source = static_cast<FfmpegSource*>(self);
     try {
-      const size_t got = source->input_.read(std::as_writable_bytes(std::span(out, static_cast<size_t>(size))));
+      const size_t got = source->input_.read_some(std::as_writable_bytes(std::span(out, static_cast<size_t>(size))));
       return got > 0 ? static_cast<int>(got) : AVERROR_EOF;
     } catch (...) {
       source->input_error_ = std::current_exception();

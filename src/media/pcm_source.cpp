@@ -25,10 +25,18 @@ PcmSource::PcmSource(ByteInput input, const RawAudio& raw, std::string format, i
 
 AudioBlock PcmSource::next() {
   const int width = bytes_per_sample(raw_.format);
+  const auto frame = static_cast<size_t>(width * raw_.channels);
   const auto want = static_cast<size_t>(std::min<int64_t>(bytes_left_, std::ssize(bytes_)));
-  const size_t got = input_.read(std::span(bytes_).first(want));
-  bytes_left_ = got < want ? 0 : bytes_left_ - static_cast<int64_t>(got);
-  const size_t frames = got / static_cast<size_t>(width * raw_.channels);
+  size_t got = 0;
+  bool is_over = want == 0;
+  // Whole frames, and no waiting for more than there is: sound may come as it is spoken.
+  while (!is_over && (got == 0 || got % frame != 0)) {
+    const size_t more = input_.read_some(std::span(bytes_).first(want).subspan(got));
+    got += more;
+    is_over = more == 0;
+  }
+  bytes_left_ = is_over ? 0 : bytes_left_ - static_cast<int64_t>(got);
+  const size_t frames = got / frame;
   const auto samples = std::span(samples_).first(frames * static_cast<size_t>(raw_.channels));
   decode_pcm(raw_.format, std::span(bytes_).first(samples.size() * static_cast<size_t>(width)), samples);
   return {samples, raw_.channels, raw_.sample_rate};

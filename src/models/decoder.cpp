@@ -116,6 +116,25 @@ Tensor Decoder::logits(const Tensor& x) const {
   return y;
 }
 
+Tensor Decoder::project_to_vocab(const Tensor& rows, bool final_norm) const {
+  return logits(final_norm ? final_norm_(rows) : rows);
+}
+
+StreamReader Decoder::stream_reader() const {
+  return {&final_norm_, &head_, config_.logit_scale, config_.logit_soft_cap};
+}
+
+StreamWriter Decoder::stream_writer(int index, HookPoint point) const {
+  const DecoderLayer& layer = layers_[static_cast<size_t>(index)];
+  if (point == HookPoint::kAttnOut && !layer.kind.convolution) {
+    return {&layer.attention.out, &layer.attn_post_norm, layer.residual_scale, layer.attention.heads};
+  }
+  if (point == HookPoint::kMlpOut && !layer.kind.sparse) {
+    return {&layer.mlp.down, layer.parallel ? nullptr : &layer.mlp_post_norm, layer.residual_scale, 0};
+  }
+  return {};
+}
+
 RecurrentState Decoder::new_state() const {
   RecurrentState state;
   for (const LayerKind& kind : config_.kinds) {

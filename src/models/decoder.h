@@ -48,6 +48,9 @@ class Decoder final : public LanguageModel {
   Device device() const override { return device_; }
   RecurrentState new_state() const override;
   const DecoderConfig& config() const { return config_; }
+  Tensor project_to_vocab(const Tensor& rows, bool final_norm) const override;
+  StreamReader stream_reader() const override;
+  StreamWriter stream_writer(int layer, HookPoint point) const override;
 
  protected:
   Tensor run(const ForwardBatch& batch, const KvCache& cache) const override;

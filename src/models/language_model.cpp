@@ -94,4 +94,12 @@ Tensor LanguageModel::forward(const ForwardBatch& batch, const KvCache& cache) c
   return run(batch, cache);
 }
 
+Tensor LanguageModel::project_to_vocab(const Tensor& /*rows*/, bool /*final_norm*/) const {
+  throw Error(ErrorCode::kUnsupported, cat(facts_.family, " models have no projection to the vocabulary"));
+}
+
+StreamReader LanguageModel::stream_reader() const {
+  throw Error(ErrorCode::kUnsupported, cat(facts_.family, " models do not show how they read the residual stream"));
+}
+
 }  // namespace wick

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/forward_batch.h"
+#include "models/stream_weights.h"
 #include "nn/kv_cache.h"
 #include "nn/recurrent_state.h"
 
@@ -43,6 +44,13 @@ class LanguageModel {
   // Error(kInvalidArgument) for tokens outside the vocabulary and rows that do not fit each other, before anything is
   // written.
   Tensor forward(const ForwardBatch& batch, const KvCache& cache) const;
+
+  // For looking inside: the logits [rows, vocabulary] that rows [rows, hidden] of the residual stream would give,
+  // behind the last norm or without it. Throws Error(kUnsupported) where a model has no such thing.
+  virtual Tensor project_to_vocab(const Tensor& rows, bool final_norm) const;
+  virtual StreamReader stream_reader() const;
+  // `point` is kAttnOut or kMlpOut. Without a linear where that part of the layer does not end in one product.
+  virtual StreamWriter stream_writer(int /*layer*/, HookPoint /*point*/) const { return {}; }
 
  protected:
   virtual Tensor run(const ForwardBatch& batch, const KvCache& cache) const = 0;

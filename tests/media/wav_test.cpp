@@ -1,5 +1,6 @@
 #include "media/wav.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -265,6 +266,27 @@ TEST(Raw, StandardInput) {
   EXPECT_EQ(read_all(*reader, 100), (Samples{0.5f, -0.25f, 0}));
   dup2(before, STDIN_FILENO);
   close(before);
+}
+
+TEST(Raw, SoundIsReadAsItComes) {
+  const TempFolder folder;
+  const auto path = folder.path() / "pipe";
+  if (mkfifo(path.c_str(), 0600) != 0 || !std::filesystem::is_fifo(path)) {
+    GTEST_SKIP() << "there are no named pipes here";
+  }
+  const int end = open(path.c_str(), O_RDWR);  // open for writing, too: the reader would wait for more
+  ASSERT_GE(end, 0);
+  const auto reader = open_audio(path, {.raw = RawAudio{SampleFormat::kS16, 16000, 1}});
+  const auto bytes = bytes_of_values<int16_t>({16384, -8192, 4096});
+  Samples two(2), one(1);
+  ASSERT_EQ(write(end, bytes.data(), 3), 3);  // a sample and a half
+  ASSERT_EQ(write(end, bytes.data() + 3, 1), 1);
+  EXPECT_EQ(reader->read(two), 2);
+  EXPECT_EQ(two, (Samples{0.5f, -0.25f}));
+  ASSERT_EQ(write(end, bytes.data() + 4, 2), 2);
+  EXPECT_EQ(reader->read(one), 1);
+  EXPECT_EQ(one, Samples{0.125f});
+  close(end);
 }
 
 TEST(Raw, FilesThatCannotBeRead) {

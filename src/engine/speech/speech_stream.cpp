@@ -6,17 +6,18 @@ namespace wick {
 namespace {
 
 constexpr double kRate = 16000;
-constexpr int64_t kBetweenGuesses = 6400;  // samples: 0.4 s
-constexpr size_t kSlice = 1600;            // pieces are looked for that often
+constexpr int64_t kBetweenGuesses = 6400;       // samples: 0.4 s
+constexpr int64_t kBetweenFirstGuesses = 1600;  // while nothing was understood yet
+constexpr size_t kSlice = 1600;                 // pieces are looked for that often
 
 double to_seconds(int64_t samples) { return static_cast<double>(samples) / kRate; }
 
 }  // namespace
 
 SpeechStream::SpeechStream(std::shared_ptr<const SpeechRecognizer> recognizer, const RecognizeOptions& options,
-                           std::unique_ptr<VoiceScorer> scorer)
+                           const PauseOptions& pauses, std::unique_ptr<VoiceScorer> scorer)
     : recognizer_(std::move(recognizer)),
-      cutter_({recognizer_->longest_piece(options), options.skips_silence}, std::move(scorer)),
+      cutter_({recognizer_->longest_piece(options), options.skips_silence, pauses}, std::move(scorer)),
       utterance_(recognizer_->listen(options)) {}
 
 double SpeechStream::seconds() const { return to_seconds(cutter_.samples()); }
@@ -28,9 +29,11 @@ void SpeechStream::push(std::span<const float> samples, StreamCallback callback)
     for (const SoundPiece& piece : cutter_.push(slice)) end_piece(piece, callback);
     follow(callback);
   }
-  if (begun_ && heard_ - guessed_ >= (guessed_ == 0 ? 1 : kBetweenGuesses)) {
+  const int64_t wait = guessed_ == 0 ? 1 : understood_ ? kBetweenGuesses : kBetweenFirstGuesses;
+  if (begun_ && heard_ - guessed_ >= wait) {
     guessed_ = heard_;
     const std::string text = utterance_->guess();
+    understood_ = !text.empty();
     callback({StreamEvent::Kind::kGuess, to_seconds(*begun_), text});
   }
 }
@@ -43,6 +46,7 @@ void SpeechStream::follow(StreamCallback callback) {
     utterance_->restart();
     begun_ = since;
     heard_ = guessed_ = 0;
+    understood_ = false;
     callback({StreamEvent::Kind::kSpeech, to_seconds(*since)});
   }
   const auto samples = cutter_.open_samples();

@@ -90,6 +90,10 @@ void RecurrentModel::check_states(const ForwardBatch& batch) const {
   }
 }
 
+Tensor RecurrentModel::project_to_vocab(const Tensor& rows, bool final_norm) const {
+  return head_(final_norm ? final_norm_(rows) : rows);
+}
+
 Tensor RecurrentModel::run(const ForwardBatch& batch, const KvCache&) const {
   check_states(batch);
   const RecurrentStep step(batch, layer_state_.size());

@@ -31,6 +31,8 @@ class RecurrentModel : public LanguageModel {
  public:
   Device device() const override { return device_; }
   RecurrentState new_state() const override;  // zeros
+  Tensor project_to_vocab(const Tensor& rows, bool final_norm) const override;
+  StreamReader stream_reader() const override { return {&final_norm_, &head_}; }
 
  protected:
   // Loads the embedding. `layer_state`: the shapes of what one layer carries.
