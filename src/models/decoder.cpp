@@ -36,13 +36,13 @@ Tensor DecoderLayer::fused(const Tensor& x, const DecoderStep& step, const Tenso
   Tensor mid = attention.fused(attn_norm, x, !narrows, rotates ? step.ropes[rope] : RopeRows(),
                                rotates && step.tables[rope].interleaved(), step.attention, step.cache.layer(kv_index));
   if (narrows) mid = add(take_rows(x, keep), take_rows(mid, keep));
-  return mlp.fused(mlp_norm, mid);
+  return kind.sparse ? add(mid, moe(mlp_norm(mid), step.hooks, index)) : mlp.fused(mlp_norm, mid);
 }
 
 Tensor DecoderLayer::operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const {
   const BatchHooks& hook = step.hooks;
-  const bool plain = !parallel && !kind.convolution && !kind.sparse && residual_scale == 1 &&
-                     !attn_post_norm.present() && !mlp_post_norm.present();
+  const bool plain =
+      !parallel && !kind.convolution && residual_scale == 1 && !attn_post_norm.present() && !mlp_post_norm.present();
   if (plain && !hook.active() && fused_kernels(x.device())) return fused(x, step, keep);
   const auto kept = [&](const Tensor& rows) { return keep.defined() ? take_rows(rows, keep) : rows; };
   const auto scaled = [&](const Tensor& part) { return residual_scale == 1 ? part : mul(part, residual_scale); };

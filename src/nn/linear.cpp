@@ -18,6 +18,19 @@ Tensor Linear::operator()(const Tensor& x) const {
   return bias.defined() ? add(y, bias) : y;
 }
 
+std::optional<Tensor> apply_gated(const LinearInput& input, const Linear& gate, const Linear& up) {
+  const FusedKernels* fused = fused_kernels(input.x.device());
+  const auto plain = [](const Linear& linear) {
+    return !linear.input_order.defined() && linear.weight.strides()[1] == 1;
+  };
+  if (!fused || input.x.dtype() != DType::kF32 || !input.x.is_contiguous() || !plain(gate) || !plain(up)) {
+    return std::nullopt;
+  }
+  const Tensor out = empty({input.x.dim(0), gate.outputs()}, DType::kF32, input.x.device());
+  if (!fused->gated_linear(input, {gate.weight, gate.bias, {}, out}, {up.weight, up.bias, {}, {}})) return std::nullopt;
+  return out;
+}
+
 void apply_linears(const LinearInput& input, std::initializer_list<const Linear*> linears, const Tensor& residual,
                    std::span<Tensor> outs) {
   const FusedKernels* fused = fused_kernels(input.x.device());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 
 #include "ops/fused_kernels.h"
@@ -19,6 +20,9 @@ struct Linear {
   int64_t outputs() const { return weight.dim(0); }
   Tensor operator()(const Tensor& x) const;  // [tokens, in] -> [tokens, out]
 };
+
+// silu(gate(input)) * up(input) in one kernel; empty where there is none for it.
+std::optional<Tensor> apply_gated(const LinearInput& input, const Linear& gate, const Linear& up);
 
 // The products of several linears with one input, in as few kernels as its device allows: outs[i] = linears[i](input).
 // `residual`, where defined, is added to each.

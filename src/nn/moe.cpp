@@ -6,6 +6,7 @@
 
 #include "base/thread_pool.h"
 #include "ops/add.h"
+#include "ops/fused_kernels.h"
 #include "ops/index_add.h"
 #include "ops/index_select.h"
 #include "ops/mul.h"
@@ -52,6 +53,10 @@ void keep_best_groups(std::span<float> scores, const Routing& routing) {
   }
 }
 
+Tensor expert_scores(const Tensor& logits, const Routing& routing) {
+  return (routing.kind == RouterKind::kSoftmax ? softmax(logits, -1) : sigmoid(logits)).contiguous();
+}
+
 Tensor on_host(const Tensor& x) { return !x.defined() || x.device().is_host() ? x : x.to_device(Device::cpu()); }
 
 // The rows whose weight for one expert is not zero.
@@ -77,8 +82,7 @@ RoutedRows routed_to(const Tensor& weights, int64_t expert) {
 }  // namespace
 
 Tensor expert_weights(const Tensor& logits, const Tensor& selection_bias, const Routing& routing) {
-  const Tensor scores =
-      on_host((routing.kind == RouterKind::kSoftmax ? softmax(logits, -1) : sigmoid(logits)).contiguous());
+  const Tensor scores = on_host(expert_scores(logits, routing));
   Tensor weights = zeros(scores.shape());
   const auto experts = static_cast<size_t>(routing.experts);
   const Tensor host_bias = on_host(selection_bias);
@@ -137,10 +141,33 @@ Tensor Moe::mix_on_host(const Tensor& x, const Tensor& weights, int layer) const
   return out;
 }
 
+std::optional<Tensor> Moe::mix_fused(const Tensor& x, const Tensor& scores) const {
+  const FusedKernels* fused = fused_kernels(x.device());
+  if (!fused || routing.groups > 1 || x.dtype() != DType::kF32 || !x.is_contiguous()) return std::nullopt;
+  std::vector<ExpertWeights> weights;
+  for (const Mlp& expert : experts) {
+    for (const Linear* linear : {&expert.gate, &expert.up, &expert.down}) {
+      if (!linear->defined() || linear->bias.defined() || linear->input_order.defined()) return std::nullopt;
+    }
+    if (expert.activation != Activation::kSilu) return std::nullopt;
+    weights.push_back({&expert.gate.weight, &expert.up.weight, &expert.down.weight});
+  }
+  const Tensor out = empty(x.shape(), DType::kF32, x.device());
+  const ExpertChoice choice{routing.chosen, routing.renormalize, routing.scale};
+  return fused->mix_experts(x, scores, selection_bias, choice, weights, out) ? std::optional(out) : std::nullopt;
+}
+
+Tensor Moe::mix(const Tensor& x, const BatchHooks& hooks, int layer) const {
+  const Tensor logits = router(x);
+  if (!hooks.active() && fused_kernels(x.device())) {
+    if (const auto out = mix_fused(x, expert_scores(logits, routing))) return *out;
+  }
+  const Tensor weights = hooks(HookPoint::kRouter, layer, expert_weights(logits, selection_bias, routing)).contiguous();
+  return x.device().is_host() ? mix_on_host(x, weights, layer) : mix_on_device(x, weights, layer);
+}
+
 Tensor Moe::operator()(const Tensor& x, const BatchHooks& hooks, int layer) const {
-  const Tensor weights =
-      hooks(HookPoint::kRouter, layer, expert_weights(router(x), selection_bias, routing)).contiguous();
-  const Tensor out = x.device().is_host() ? mix_on_host(x, weights, layer) : mix_on_device(x, weights, layer);
+  const Tensor out = mix(x, hooks, layer);
   if (!shared.up.defined()) return out;
   const BatchHooks unhooked;
   const Tensor y = shared(x, unhooked, layer);

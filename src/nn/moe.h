@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "nn/mlp.h"
@@ -29,6 +30,9 @@ struct Moe {
   Tensor operator()(const Tensor& x, const BatchHooks& hooks, int layer) const;  // [tokens, hidden]
 
  private:
+  Tensor mix(const Tensor& x, const BatchHooks& hooks, int layer) const;  // without the shared expert
+  // All on the device; empty where it has no kernel for it.
+  std::optional<Tensor> mix_fused(const Tensor& x, const Tensor& scores) const;
   // `weights` is on the host.
   Tensor mix_on_host(const Tensor& x, const Tensor& weights, int layer) const;
   Tensor mix_on_device(const Tensor& x, const Tensor& weights, int layer) const;

@@ -2,11 +2,14 @@
 #if WICK_CUDA
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
 
 #include "backends/cuda/devices.h"
+#include "ops/fused_kernels.h"
 #include "quant/format.h"
 #include "support/kernel_cases.h"
 
@@ -136,6 +139,7 @@ TEST_F(CudaOps, Matmul) {
                                     {19, 67, 35},
                                     {65, 536, 20},
                                     {140, 136, 30},
+                                    {1, 2052, 130},
                                     {1, 1, 1}}) {
         const Tensor a = randn({m, k}, 3, x), rows = randn({k, n}, 4, y), weights = randn({n, k}, 5, y);
         const std::string what = cat(to_string(x), " x ", to_string(y), " ", m, " ", k, " ", n);
@@ -231,6 +235,91 @@ TEST_F(CudaOps, PackedWeightsTakeLargeAndSmallActivations) {
     const Tensor got = matmul(x.to_device(Device::cuda()), transpose(w.to_device(Device::cuda()), 0, 1));
     expect_close(div(got.to_device(Device::cpu()).to_dtype(DType::kF64), spread),
                  div(want.to_dtype(DType::kF64), spread), 4e-3, cat(size));
+  }
+}
+
+// silu(gate x) * up x in one kernel has the bits of the products one by one.
+TEST_F(CudaOps, GatedProducts) {
+  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  for (const DType dtype : {DType::kBF16, DType::kF16, DType::kQ4_K, DType::kQ6_K, DType::kQ8_0}) {
+    for (const auto& [k, n] : {std::pair<int64_t, int64_t>{256, 67}, {1280, 20}, {4864, 130}}) {
+      const auto weights = [&](uint64_t seed) {
+        return is_packed(dtype) ? packed_weights(n, k, dtype, seed).to_device(Device::cuda())
+                                : mul(randn({n, k}, seed), 0.02).to_dtype(dtype).to_device(Device::cuda());
+      };
+      const Tensor gate = weights(1), up = weights(2), norm = randn({k}, 3).to_device(Device::cuda());
+      const Tensor bias = randn({n}, 4).to_device(Device::cuda()), x = randn({1, k}, 5).to_device(Device::cuda());
+      const auto out = [&] { return empty({1, n}, DType::kF32, Device::cuda()); };
+      const LinearInput input{x, norm, 1e-5f, {}};
+      const Tensor together = out(), first = out(), second = out();
+      ASSERT_TRUE(fused.gated_linear(input, {gate, bias, {}, together}, {up, {}, {}, {}}));
+      const std::array<LinearJob, 2> jobs{LinearJob{gate, bias, {}, first}, LinearJob{up, {}, {}, second}};
+      fused.linear(input, jobs);
+      const Tensor want = mul(silu(first.to_device(Device::cpu())), second.to_device(Device::cpu()));
+      expect_close(together, want, 2e-6, cat(to_string(dtype), " ", k, " ", n));
+    }
+  }
+}
+
+// Against the experts one by one on the host; more tokens than one, ties among the scores, sizes that fill no tile.
+TEST_F(CudaOps, MixesExperts) {
+  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  const int64_t hidden = 136, inner = 72;
+  for (const auto& [count, chosen, tokens] : {std::array<int64_t, 3>{5, 2, 1}, {37, 8, 3}, {128, 8, 9}}) {
+    std::vector<std::array<Tensor, 3>> here, there;
+    std::vector<ExpertWeights> experts;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto seed = static_cast<uint64_t>(3 * i);
+      const auto weights = [](const Shape& shape, uint64_t seed) {
+        return mul(randn(shape, seed), 0.1).to_dtype(DType::kBF16);
+      };
+      here.push_back(
+          {weights({inner, hidden}, seed), weights({inner, hidden}, seed + 1), weights({hidden, inner}, seed + 2)});
+    }
+    for (const auto& of : here) {
+      there.push_back(
+          {of[0].to_device(Device::cuda()), of[1].to_device(Device::cuda()), of[2].to_device(Device::cuda())});
+    }
+    for (const auto& of : there) experts.push_back({&of[0], &of[1], &of[2]});
+    const Tensor x = randn({tokens, hidden}, 1000).to_dtype(DType::kBF16).to_dtype(DType::kF32);
+    // Few different values: many experts are as good as others.
+    const Tensor scores = mul(add(round(mul(sigmoid(randn({tokens, count}, 1001)), 7.0)), 1.0), 0.125);
+    const Tensor out = empty({tokens, hidden}, DType::kF32, Device::cuda());
+    ASSERT_TRUE(fused.mix_experts(x.to_device(Device::cuda()), scores.to_device(Device::cuda()), {},
+                                  {chosen, true, 1.5f}, experts, out));
+
+    Tensor want = zeros({tokens, hidden});
+    for (int64_t token = 0; token < tokens; ++token) {
+      const std::vector<float> row = narrow(scores, 0, token, 1).contiguous().to_vector<float>();
+      std::vector<size_t> order(row.size());
+      for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return row[a] > row[b]; });
+      order.resize(static_cast<size_t>(chosen));
+      float sum = 0;
+      for (const size_t i : order) sum += row[i];
+      const Tensor of_token = narrow(x, 0, token, 1).contiguous();
+      Tensor mixed = zeros({1, hidden});
+      for (const size_t i : order) {
+        const auto times = [&](const Tensor& y, size_t part) {
+          return matmul(y, transpose(here[i][part].to_dtype(DType::kF32), 0, 1));
+        };
+        const Tensor inside = mul(silu(times(of_token, 0)), times(of_token, 1));
+        mixed = add(mixed, mul(times(inside.to_dtype(DType::kBF16).to_dtype(DType::kF32), 2),
+                               static_cast<double>(row[i] * 1.5f / sum)));
+      }
+      std::memcpy(want.mutable_data<float>() + token * hidden, mixed.data<float>(),
+                  static_cast<size_t>(hidden) * sizeof(float));
+    }
+    const double spread = std::sqrt(mean(sqr(want)).item());
+    expect_close(div(out.to_device(Device::cpu()), spread), div(want, spread), 1e-2, cat(count, " experts"));
+    // A token's bits do not depend on the others.
+    for (int64_t token = 0; token < tokens; ++token) {
+      const Tensor alone = empty({1, hidden}, DType::kF32, Device::cuda());
+      ASSERT_TRUE(fused.mix_experts(narrow(x, 0, token, 1).contiguous().to_device(Device::cuda()),
+                                    narrow(scores, 0, token, 1).contiguous().to_device(Device::cuda()), {},
+                                    {chosen, true, 1.5f}, experts, alone));
+      expect_identical(alone, narrow(out, 0, token, 1).contiguous(), cat("token ", token));
+    }
   }
 }
 

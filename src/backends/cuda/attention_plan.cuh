@@ -16,6 +16,7 @@ struct AttentionPlan {
   int row_count, heads, group, splits;
   float scale, soft_cap;
   int64_t window;
+  int* arrived;  // [tiles, kv_heads]: splits whose partial results are there
 };
 
 // The positions that a row sees: first to position.
@@ -36,8 +37,8 @@ __device__ __forceinline__ float weighted(float a, float b, float c, float d) {
   return __fmaf_rn(a, b, __fmul_rn(c, d));
 }
 
-// Keys in f16 and heads of 64 or 128 components: on the tensor cores.
+// Keys in f16 or bf16 and heads of 64 or 128 components: on the tensor cores.
 bool fits_tensor_cores(const AttentionPlan& plan, DType pool);
-void attend_on_tensor_cores(Device device, AttentionPlan plan, int64_t table_blocks);
+void attend_on_tensor_cores(Device device, AttentionPlan plan, DType pool, int64_t table_blocks);
 
 }  // namespace wick::cuda

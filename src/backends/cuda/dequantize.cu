@@ -47,32 +47,44 @@ void to_f32(const Tensor& w, const Tensor& rows, const Tensor& out) {
   });
 }
 
-// Weights i and i + 1 of a row (i even), 0 beyond k.
+// Weights i to i + 3 of a row (i a multiple of 4), 0 beyond k.
 template <typename Block>
-__device__ __forceinline__ __half2 two_weights(const uint8_t* row, int i, int k, int shift, const Codebooks& books) {
-  if (i >= k) return __floats2half2_rn(0, 0);
+__device__ __forceinline__ void four_weights(const uint8_t* row, int i, int k, int shift, const Codebooks& books,
+                                             __half2 (&four)[2]) {
+  if (i >= k) {
+    four[0] = four[1] = __floats2half2_rn(0, 0);
+    return;
+  }
   if constexpr (Pairs<Block>::kKnown) {
     const uint8_t* block = row + (i >> shift) * static_cast<int>(sizeof(Block));
     const int at = i & ((1 << shift) - 1);
-    return Pairs<Block>::pair(block, at, Pairs<Block>::scales(block, at / Pairs<Block>::kGroup));
+    const __half2 scales = Pairs<Block>::scales(block, at / Pairs<Block>::kGroup);
+    four[0] = Pairs<Block>::pair(block, at, scales);
+    four[1] = Pairs<Block>::pair(block, at + 2, scales);
   } else {
     const auto* blocks = reinterpret_cast<const Block*>(row);
     const auto weight = [&](int j) {
       return j < k ? packed_weight(blocks[j >> shift], j & ((1 << shift) - 1), books) : 0.0f;
     };
-    return __floats2half2_rn(weight(i), weight(i + 1));
+    four[0] = __floats2half2_rn(weight(i), weight(i + 1));
+    four[1] = __floats2half2_rn(weight(i + 2), weight(i + 3));
   }
 }
 
-// A thread makes two neighbours; blocks of the grid's second dimension take rows by turns. Blocks hold 2^shift weights.
+// A thread makes four neighbours, in the order of packed_fragments.cuh; blocks of the grid's second dimension take rows
+// by turns. Blocks hold 2^shift weights.
 template <typename Block>
 __global__ void __launch_bounds__(kThreads)
     to_f16_kernel(const uint8_t* from, int64_t n, int k, int shift, int64_t row_bytes, int64_t ld, __half2* out,
                   Codebooks books) {
-  const int column = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * 2;
+  const int column = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * 4;
   if (column >= ld) return;
+  const int place = column / 16 * 8 + column % 16 / 4;  // in pairs
   for (int64_t row = blockIdx.y; row < n; row += gridDim.y) {
-    out[(row * ld + column) / 2] = two_weights<Block>(from + row * row_bytes, column, k, shift, books);
+    __half2 four[2];
+    four_weights<Block>(from + row * row_bytes, column, k, shift, books, four);
+    out[row * ld / 2 + place] = __lows2half2(four[0], four[1]);
+    out[row * ld / 2 + place + 4] = __highs2half2(four[0], four[1]);
   }
 }
 
@@ -80,7 +92,7 @@ template <typename Block>
 void to_f16(Device device, const uint8_t* from, int64_t n, int64_t k, int64_t weights, int64_t row_bytes, int64_t ld,
             void* out) {
   const Runtime& use = runtime(device);
-  const dim3 grid(blocks_for(ld / 2), static_cast<unsigned>(std::min<int64_t>(n, 65535)));
+  const dim3 grid(blocks_for(ld / 4), static_cast<unsigned>(std::min<int64_t>(n, 65535)));
   to_f16_kernel<Block><<<grid, kThreads, 0, use.stream>>>(from, n, static_cast<int>(k),
                                                           std::countr_zero(static_cast<uint64_t>(weights)), row_bytes,
                                                           ld, static_cast<__half2*>(out), codebooks(device));

@@ -16,48 +16,108 @@ __device__ __forceinline__ float4 load_four(const X* x) {
   }
 }
 
-// One row of x [m, k] after the plan's norm or activation; k is a multiple of 4.
-template <typename X>
+__device__ __forceinline__ float gated(float gate, float up) { return gate / (1.0f + expf(-gate)) * up; }
+
+// What the norm needs may be on its way before anything else is known.
+__device__ __forceinline__ void fetch_norm(const WeightPlan& plan) {
+#if defined(__CUDA_ARCH__)
+  if (!plan.norm_weight) return;
+  for (int64_t i = threadIdx.x * 32; i < plan.k; i += kThreads * 32) {  // a line of 128 bytes each
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(plan.norm_weight + i));
+  }
+#endif
+}
+
+// One row of x [m, k] after the plan's norm or activation; k is a multiple of 4. kMost: its largest magnitude is
+// wanted.
+template <typename X, bool kMost>
 class InputRow {
  public:
-  // All threads of the block; `shared` has room for 32 values.
-  __device__ InputRow(const WeightPlan& plan, int64_t row, float* shared)
+  // Sums and largest values of the warps, for rows by turns.
+  struct Shared {
+    float2 at[2][kThreads / 32];
+  };
+
+  // All threads of the block.
+  __device__ InputRow(const WeightPlan& plan, int64_t row, Shared& shared)
       : x_(static_cast<const X*>(plan.x) + row * plan.k),
         up_(plan.up ? plan.up + row * plan.k : nullptr),
-        weight_(plan.norm_weight) {
-    if (!weight_) return;
-    float square = 0;
-    for (int64_t i = threadIdx.x * 4; i < plan.k; i += kThreads * 4) {
-      const float4 four = load_four(x_ + i);
-      square = __fmaf_rn(four.x, four.x, square);
-      square = __fmaf_rn(four.y, four.y, square);
-      square = __fmaf_rn(four.z, four.z, square);
-      square = __fmaf_rn(four.w, four.w, square);
+        weight_(plan.norm_weight),
+        k_(plan.k) {
+    float square = 0, most = 0;
+#pragma unroll
+    for (int j = 0; j < kHeld; ++j) {
+      const int64_t i = (threadIdx.x + j * kThreads) * 4;
+      if (i < k_) held_[j] = load_four(x_ + i);
+      if (i < k_ && weight_) held_weight_[j] = *reinterpret_cast<const float4*>(weight_ + i);
     }
-    square = block_combine(square, shared, 0.0f, [](float a, float b) { return a + b; });
-    inverse_ = 1.0f / sqrtf(square / static_cast<float>(plan.k) + plan.eps);
+    if (!kMost && !weight_) return;
+    walk([&](int64_t, float4 x, float4 weight) {
+      square = __fmaf_rn(x.x, x.x, square);
+      square = __fmaf_rn(x.y, x.y, square);
+      square = __fmaf_rn(x.z, x.z, square);
+      square = __fmaf_rn(x.w, x.w, square);
+      most = fmaxf(fmaxf(fabsf(x.x * weight.x), fabsf(x.y * weight.y)), most);
+      most = fmaxf(fmaxf(fabsf(x.z * weight.z), fabsf(x.w * weight.w)), most);
+    });
+#pragma unroll
+    for (int step = 16; step; step /= 2) {
+      square += __shfl_xor_sync(0xffffffffu, square, step);
+      most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, step));
+    }
+    float2(&both)[kThreads / 32] = shared.at[row % 2];
+    if (threadIdx.x % 32 == 0) both[threadIdx.x / 32] = {square, most};
+    __syncthreads();
+    square = most = 0;
+#pragma unroll
+    for (const float2& of : both) {
+      square += of.x;
+      most = fmaxf(most, of.y);
+    }
+    if (weight_) inverse_ = 1.0f / sqrtf(square / static_cast<float>(k_) + plan.eps);
+    most_ = weight_ ? most * inverse_ : most;
   }
 
-  __device__ __forceinline__ float4 four(int64_t i) const {
-    float4 value = load_four(x_ + i);
-    if (weight_) {
-      const float4 weight = *reinterpret_cast<const float4*>(weight_ + i);
-      value = {value.x * inverse_ * weight.x, value.y * inverse_ * weight.y, value.z * inverse_ * weight.z,
-               value.w * inverse_ * weight.w};
-    }
-    if (up_) {
-      const float4 up = *reinterpret_cast<const float4*>(up_ + i);
-      value = {gated(value.x, up.x), gated(value.y, up.y), gated(value.z, up.z), gated(value.w, up.w)};
-    }
-    return value;
+  // The largest magnitude of what body gets, up to rounding.
+  __device__ float most() const { return most_; }
+
+  // body(i, values i to i + 3) for those of this thread.
+  template <typename Body>
+  __device__ __forceinline__ void each(const Body& body) const {
+    walk([&](int64_t i, float4 x, float4 weight) {
+      body(i, weight_ ? float4{x.x * inverse_ * weight.x, x.y * inverse_ * weight.y, x.z * inverse_ * weight.z,
+                               x.w * inverse_ * weight.w}
+                      : x);
+    });
   }
 
  private:
-  static __device__ __forceinline__ float gated(float gate, float up) { return gate / (1.0f + expf(-gate)) * up; }
+  static constexpr int kHeld = 4;
+
+  // body(i, x or its activation, the norm's weights or ones)
+  template <typename Body>
+  __device__ __forceinline__ void walk(const Body& body) const {
+    const float4 ones{1, 1, 1, 1};
+#pragma unroll
+    for (int j = 0; j < kHeld; ++j) {
+      const int64_t i = (threadIdx.x + j * kThreads) * 4;
+      if (i < k_) body(i, activated(i, held_[j]), weight_ ? held_weight_[j] : ones);
+    }
+    for (int64_t i = (threadIdx.x + kHeld * kThreads) * 4; i < k_; i += kThreads * 4) {
+      body(i, activated(i, load_four(x_ + i)), weight_ ? *reinterpret_cast<const float4*>(weight_ + i) : ones);
+    }
+  }
+  __device__ __forceinline__ float4 activated(int64_t i, float4 x) const {
+    if (!up_) return x;
+    const float4 up = *reinterpret_cast<const float4*>(up_ + i);
+    return {gated(x.x, up.x), gated(x.y, up.y), gated(x.z, up.z), gated(x.w, up.w)};
+  }
 
   const X* x_;
   const float *up_, *weight_;
-  float inverse_ = 1;
+  int64_t k_;
+  float4 held_[kHeld], held_weight_[kHeld];
+  float inverse_ = 1, most_ = 0;
 };
 
 }  // namespace wick::cuda

@@ -12,6 +12,8 @@ namespace wick::cuda {
 #include "ops/kernel_names.inc"
 #undef WICK_KERNEL
 std::remove_pointer_t<decltype(FusedKernels::linear)> linear;
+std::remove_pointer_t<decltype(FusedKernels::gated_linear)> gated_linear;
 std::remove_pointer_t<decltype(FusedKernels::prepare_attention)> prepare_attention;
+std::remove_pointer_t<decltype(FusedKernels::mix_experts)> mix_experts;
 
 }  // namespace wick::cuda

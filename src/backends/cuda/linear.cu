@@ -39,7 +39,45 @@ void multiply_alone(const Tensor& x, const LinearJob& job) {
   if (job.residual.defined()) binary(BinaryOp::kAdd, job.residual, job.out, job.out);
 }
 
+// The plan of jobs from `first` on that can be done together.
+WeightPlan plan_of(const LinearInput& input, std::span<const LinearJob> jobs, size_t& first) {
+  const Tensor &x = input.x, &weight = jobs[first].weight;
+  WeightPlan plan;
+  plan.m = x.dim(0);
+  plan.k = x.dim(1);
+  plan.x = x.raw();
+  plan.x_dtype = plan.out_dtype = DType::kF32;
+  plan.dtype = weight.dtype();
+  plan.ld = is_packed(weight.dtype()) ? bytes_of(weight.dtype(), weight.strides()[0]) : weight.strides()[0];
+  plan.norm_weight = data_or_null<const float>(input.norm_weight);
+  plan.up = data_or_null<const float>(input.up);
+  plan.eps = input.eps;
+  plan.steady = true;  // a model's
+  plan.count = 0;
+  while (first < jobs.size() && plan.count < kMostJobs && joins(weight, jobs[first].weight)) {
+    const LinearJob& job = jobs[first++];
+    plan.jobs[plan.count++] = {job.weight.raw(), job.weight.dim(0), data_or_null<void>(job.out),
+                               data_or_null<const float>(job.bias), data_or_null<const float>(job.residual)};
+  }
+  return plan;
+}
+
 }  // namespace
+
+bool gated_linear(const LinearInput& input, const LinearJob& gate, const LinearJob& up) {
+  const Tensor& x = input.x;
+  const std::array<LinearJob, 2> jobs{gate, up};
+  if (x.dim(0) == 0 || !joins(gate.weight, up.weight) || x.dim(1) % 4 != 0 || !aligned(x.raw(), 16) ||
+      gate.weight.dim(0) != up.weight.dim(0)) {
+    return false;
+  }
+  size_t first = 0;
+  WeightPlan plan = plan_of(input, jobs, first);
+  if (!takes_gated(runtime(x.device()), plan)) return false;
+  plan.gated = true;
+  is_packed(plan.dtype) ? multiply_packed(x.device(), plan) : multiply_weights(x.device(), plan);
+  return true;
+}
 
 void linear(const LinearInput& input, std::span<const LinearJob> jobs) {
   const Tensor& x = input.x;
@@ -52,25 +90,8 @@ void linear(const LinearInput& input, std::span<const LinearJob> jobs) {
       multiply_alone(plain, jobs[first++]);
       continue;
     }
-    const bool packed = is_packed(weight.dtype());
-    WeightPlan plan;
-    plan.m = x.dim(0);
-    plan.k = x.dim(1);
-    plan.x = x.raw();
-    plan.x_dtype = plan.out_dtype = DType::kF32;
-    plan.dtype = weight.dtype();
-    plan.ld = packed ? bytes_of(weight.dtype(), weight.strides()[0]) : weight.strides()[0];
-    plan.norm_weight = data_or_null<const float>(input.norm_weight);
-    plan.up = data_or_null<const float>(input.up);
-    plan.eps = input.eps;
-    plan.steady = true;  // a model's
-    plan.count = 0;
-    while (first < jobs.size() && plan.count < kMostJobs && joins(weight, jobs[first].weight)) {
-      const LinearJob& job = jobs[first++];
-      plan.jobs[plan.count++] = {job.weight.raw(), job.weight.dim(0), job.out.raw(),
-                                 data_or_null<const float>(job.bias), data_or_null<const float>(job.residual)};
-    }
-    packed ? multiply_packed(x.device(), plan) : multiply_weights(x.device(), plan);
+    const WeightPlan plan = plan_of(input, jobs, first);
+    is_packed(plan.dtype) ? multiply_packed(x.device(), plan) : multiply_weights(x.device(), plan);
   }
 }
 

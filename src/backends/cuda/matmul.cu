@@ -1,3 +1,4 @@
+#include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
@@ -58,8 +59,68 @@ __global__ void __launch_bounds__(kThreads) plain_kernel(const A* a, const B* b,
   }
 }
 
+constexpr int kColumns = 32, kDepth = 128, kFewRows = 16;  // of the kernel for few rows
+
+// Few rows of x [m, k] against weights [n, k] in f32: a thread for each result, added up along k in order as in
+// plain_kernel, while the next columns are on their way.
+__global__ void __launch_bounds__(kColumns)
+    plain_rows_kernel(const float* x, const float* weights, int64_t n, int k, int64_t ld, float* out) {
+  __shared__ __align__(16) float right[2][kColumns][kDepth + 4], left[2][kDepth];
+  const int lane = threadIdx.x;
+  const int64_t first = int64_t{blockIdx.x} * kColumns;
+  x += int64_t{blockIdx.y} * k;
+  let_next_start();
+  wait_for_previous();
+  const auto start = [&](int stage) {
+    const int column = stage * kDepth + lane * 4;
+    if (stage * kDepth < k) {
+      const bool inside = column < k;
+      copy_async(shared_address(&left[stage % 2][lane * 4]), inside ? x + column : x, inside);
+      for (int row = 0; row < kColumns; ++row) {
+        const bool valid = inside && first + row < n;
+        copy_async(shared_address(&right[stage % 2][row][lane * 4]),
+                   valid ? weights + (first + row) * ld + column : weights, valid);
+      }
+    }
+    commit_copies();
+  };
+  start(0);
+  float sum = 0;
+  for (int stage = 0; stage * kDepth < k; ++stage) {
+    start(stage + 1);
+    wait_copies<1>();
+    __syncwarp();
+    const int steps = min(kDepth, k - stage * kDepth);
+#pragma unroll 4
+    for (int i = 0; i < steps; i += 4) {
+      const float4 a = *reinterpret_cast<const float4*>(&left[stage % 2][i]);
+      const float4 b = *reinterpret_cast<const float4*>(&right[stage % 2][lane][i]);
+      sum = __fmaf_rn(a.x, b.x, sum);
+      sum = __fmaf_rn(a.y, b.y, sum);
+      sum = __fmaf_rn(a.z, b.z, sum);
+      sum = __fmaf_rn(a.w, b.w, sum);
+    }
+    __syncwarp();
+  }
+  if (first + lane < n) out[int64_t{blockIdx.y} * n + first + lane] = sum;
+}
+
+// As a router's: f32, its rows along k.
+bool fits_plain_rows(const Tensor& a, const Tensor& b, const Tensor& out) {
+  return a.dtype() == DType::kF32 && b.dtype() == DType::kF32 && out.dtype() == DType::kF32 && a.rank() == 2 &&
+         a.is_contiguous() && a.dim(0) <= kFewRows && a.dim(1) % 4 == 0 && a.dim(1) > 0 &&
+         a.dim(1) < int64_t{1} << 30 && b.strides()[0] == 1 && b.strides()[1] % 4 == 0 && aligned(a.raw(), 16) &&
+         aligned(b.raw(), 16);
+}
+
 void multiply_plain(const Tensor& a, const Tensor& b, const Tensor& out) {
   const Runtime& use = runtime(a.device());
+  if (fits_plain_rows(a, b, out)) {
+    const dim3 grid(blocks_for(out.dim(1), kColumns), static_cast<unsigned>(out.dim(0)));
+    return launch_dependent(a.device(), "matmul", plain_rows_kernel, grid, kColumns, 0, data_of<const float>(a),
+                            data_of<const float>(b), out.dim(1), static_cast<int>(a.dim(1)), b.strides()[1],
+                            data_of<float>(out));
+  }
   const int row = a.rank() - 2, col = a.rank() - 1;
   const Shape batch = out.shape().with(row, 1).with(col, 1);
   PlainPlan plan;
@@ -94,16 +155,30 @@ void multiply_plain(const Tensor& a, const Tensor& b, const Tensor& out) {
   check_launch(a.device(), "matmul");
 }
 
-// Rows as InputRow makes them, in the dtype of the weights.
+// Rows as InputRow makes them, in the dtype of the weights: a block for each, or, without a norm, for each 1024
+// columns.
 template <typename T, typename X>
 __global__ void __launch_bounds__(kThreads) round_rows_kernel(const __grid_constant__ WeightPlan plan, uint32_t* out) {
-  __shared__ float reduced[32];
-  const InputRow<X> row(plan, blockIdx.x, reduced);
+  __shared__ typename InputRow<X, false>::Shared reduced;
+  let_next_start();
+  wait_for_previous();
   uint2* target = reinterpret_cast<uint2*>(out + blockIdx.x * plan.k / 2);
-  for (int64_t i = threadIdx.x * 4; i < plan.k; i += kThreads * 4) {
-    const float4 four = row.four(i);
+  const auto put = [&](int64_t i, float4 four) {
     target[i / 4] = {round_pair<T>(four.x, four.y), round_pair<T>(four.z, four.w)};
+  };
+  if (plan.norm_weight) {
+    const InputRow<X, false> row(plan, blockIdx.x, reduced);
+    row.each(put);
+    return;
   }
+  const int64_t i = (int64_t{blockIdx.y} * kThreads + threadIdx.x) * 4, at = blockIdx.x * plan.k + i;
+  if (i >= plan.k) return;
+  float4 four = load_four(static_cast<const X*>(plan.x) + at);
+  if (plan.up) {
+    const float4 up = *reinterpret_cast<const float4*>(plan.up + at);
+    four = {gated(four.x, up.x), gated(four.y, up.y), gated(four.z, up.z), gated(four.w, up.w)};
+  }
+  put(i, four);
 }
 
 // Weights as models have them: one matrix of f16 or bf16 for all rows, whose rows [n, k] lie along k.
@@ -124,22 +199,22 @@ void multiply_weights(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   const bool changes = plan.norm_weight || plan.up;
   // Several rows are normed side by side, one could as well be by everybody who needs it.
-  if (fits_few_rows(use, plan) && (plan.m == 1 || !changes)) return multiply_few_rows(device, plan);
+  if (plan.gated || (fits_few_rows(use, plan) && (plan.m == 1 || !changes))) return multiply_few_rows(device, plan);
   const bool as_is = !changes && plan.x_dtype == plan.dtype && aligned(plan.x, 16);
   if (as_is) return multiply_tiles(device, plan);
   // The tensor cores take both sides in one dtype.
   const Scratch rounded(device, static_cast<size_t>(plan.m * plan.k * 2));
   const auto rows = static_cast<unsigned>(plan.m);
   const bool half = plan.dtype == DType::kF16;
+  const auto round_with = [&](auto* kernel) {
+    const dim3 grid(rows, plan.norm_weight ? 1 : blocks_for(plan.k / 4));
+    launch_dependent(device, "matmul", kernel, grid, kThreads, 0, plan, rounded.as<uint32_t>());
+  };
   if (plan.x_dtype == DType::kF32) {
-    half ? round_rows_kernel<__half, float><<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>())
-         : round_rows_kernel<__nv_bfloat16, float><<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>());
+    half ? round_with(round_rows_kernel<__half, float>) : round_with(round_rows_kernel<__nv_bfloat16, float>);
   } else {
-    half ? round_rows_kernel<__half, __half><<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>())
-         : round_rows_kernel<__nv_bfloat16, __nv_bfloat16>
-        <<<rows, kThreads, 0, use.stream>>>(plan, rounded.as<uint32_t>());
+    half ? round_with(round_rows_kernel<__half, __half>) : round_with(round_rows_kernel<__nv_bfloat16, __nv_bfloat16>);
   }
-  check_launch(device, "matmul");
   WeightPlan same = plan;
   same.x = rounded.as<void>();
   same.x_dtype = plan.dtype;

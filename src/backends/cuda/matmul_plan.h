@@ -31,6 +31,9 @@ struct WeightPlan {
   const float *norm_weight = nullptr, *up = nullptr;
   float eps = 0;
 
+  // Of two jobs of one n, gate and up: silu(gate x) * up x to the first one's out. Needs takes_gated.
+  bool gated = false;
+
   bool steady = false;  // the weights have been there for long: they may be read while earlier kernels still run
 };
 
@@ -40,6 +43,19 @@ void multiply_few_rows(Device device, const WeightPlan& plan);
 // Both take x itself, in the dtype of the weights; the second is for devices of compute capability 9.
 void multiply_tiles(Device device, const WeightPlan& plan);
 void multiply_hopper(Device device, const WeightPlan& plan);
+
+// Weights of experts, for plans of one row (m is 1) that hold for each of several: row r of out comes from row
+// r / per_row of x and expert ids[r].
+inline constexpr int kMostExperts = 256;
+struct ExpertTable {
+  const void *first[kMostExperts], *second[kMostExperts];  // instead of those of jobs 0 and, gated, 1
+  const int32_t* ids;
+  int per_row;
+};
+void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t rows);
+
+// Whether a plan with these rows may be `gated`.
+bool takes_gated(const Runtime& use, const WeightPlan& plan);
 
 // Chooses among them.
 void multiply_weights(Device device, const WeightPlan& plan);

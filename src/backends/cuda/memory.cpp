@@ -15,7 +15,7 @@ namespace cuda {
 namespace {
 
 constexpr size_t kSlotBytes = size_t{4} << 20;
-constexpr int kSlots = 8;
+constexpr size_t kSlots = 8;
 constexpr int64_t kPiece = int64_t{256} << 10;  // bytes a thread copies at a time
 
 // Pinned memory that copies to the device pass through: the host fills one slot while others travel.
@@ -39,16 +39,31 @@ class Staging {
     }
   }
 
+  // Slots are filled by the device one after the other, and emptied by the host as they are full.
   void to_host(std::byte* to, const std::byte* from, size_t bytes, cudaStream_t stream) {
     const std::lock_guard lock(mutex_);
-    for (size_t at = 0; at < bytes; at += kSlotBytes) {
-      const size_t part = std::min(kSlotBytes, bytes - at);
-      slot_used_ = kSlotBytes;  // this slot is read at once, so that nobody else may write to it
-      std::byte* place = next_slot(part);
-      check(cudaMemcpyAsync(place, from + at, part, cudaMemcpyDeviceToHost, stream), device_, "copy to host");
-      check(cudaStreamSynchronize(stream), device_, "copy to host");
-      copy_host(to + at, place, part);
+    const size_t parts = (bytes + kSlotBytes - 1) / kSlotBytes;
+    const auto size_of_part = [&](size_t part) { return std::min(kSlotBytes, bytes - part * kSlotBytes); };
+    std::array<std::byte*, kSlots> places{};
+    std::array<cudaEvent_t, kSlots> arrived{};
+    for (size_t part = 0, emptied = 0; emptied < parts;) {
+      if (part < parts && part - emptied < kSlots - 1) {
+        slot_used_ = kSlotBytes;  // a slot of its own, so that nobody else writes to it
+        const size_t place = part % kSlots;
+        places[place] = next_slot(size_of_part(part));
+        arrived[place] = slots_[slot_].done;
+        check(cudaMemcpyAsync(places[place], from + part * kSlotBytes, size_of_part(part), cudaMemcpyDeviceToHost,
+                              stream),
+              device_, "copy to host");
+        check(cudaEventRecord(arrived[place], stream), device_, "record event");
+        ++part;
+        continue;
+      }
+      check(cudaEventSynchronize(arrived[emptied % kSlots]), device_, "copy to host");
+      copy_host(to + emptied * kSlotBytes, places[emptied % kSlots], size_of_part(emptied));
+      ++emptied;
     }
+    slot_used_ = kSlotBytes;  // what comes next takes a slot of its own, too
   }
 
  private:
@@ -64,7 +79,7 @@ class Staging {
       check(cudaEventSynchronize(slots_[slot_].done), device_, "wait for copy");
       slot_used_ = 0;
     }
-    std::byte* place = static_cast<std::byte*>(memory_) + kSlotBytes * static_cast<size_t>(slot_) + slot_used_;
+    std::byte* place = static_cast<std::byte*>(memory_) + kSlotBytes * slot_ + slot_used_;
     slot_used_ += rounded;
     return place;
   }
@@ -85,7 +100,7 @@ class Staging {
   void* memory_ = nullptr;
   std::mutex mutex_;
   std::array<Slot, kSlots> slots_;
-  int slot_ = 0;
+  size_t slot_ = 0;
   size_t slot_used_ = 0;
 };
 

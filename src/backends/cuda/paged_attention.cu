@@ -198,7 +198,7 @@ void paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRow
   const Device device = query.device();
   if (fits_tensor_cores(plan, blocks.key.dtype()) && plan.query_row % 2 == 0 && plan.query_head % 2 == 0 &&
       aligned(plan.query, 8)) {
-    return attend_on_tensor_cores(device, plan, rows.block_table.dim(1));
+    return attend_on_tensor_cores(device, plan, blocks.key.dtype(), rows.block_table.dim(1));
   }
   if (plan.pool.dim > 1024 || plan.pool.value_dim > 512) {
     throw Error(ErrorCode::kUnsupported, cat("paged_attention: heads of ", plan.pool.dim, " and ", plan.pool.value_dim,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/cuda/launch.cuh"
+#include "backends/cuda/recording.h"
 #include "ops/paged_attention.h"
 
 namespace wick::cuda {
@@ -10,6 +11,7 @@ struct RowPlan {
   const int32_t *starts, *positions, *table;
   int64_t table_row;  // entries from one sequence's table to the next
   int sequences;
+  bool steady;  // they were there before whatever runs now: kernels may read them while earlier ones still run
 
   // The sequence that a row belongs to.
   __device__ __forceinline__ int sequence_of(int row) const {
@@ -23,9 +25,9 @@ struct RowPlan {
 };
 
 inline RowPlan make_row_plan(const PagedRows& rows) {
-  return {data_of<const int32_t>(rows.row_starts), data_of<const int32_t>(rows.positions),
+  return {data_of<const int32_t>(rows.row_starts),  data_of<const int32_t>(rows.positions),
           data_of<const int32_t>(rows.block_table), rows.block_table.strides()[0],
-          static_cast<int>(rows.positions.dim(0))};
+          static_cast<int>(rows.positions.dim(0)),  is_recording()};  // a graph starts when its inputs are there
 }
 
 // KvBlocks for kernels: a head's part of a block lies in one piece.

@@ -53,7 +53,9 @@ __global__ void __launch_bounds__(kWarps * 32) prepare_kernel(const __grid_const
   int which = static_cast<int>(task % per_token);
   let_next_start();
   if (token >= plan.tokens) return;
-  wait_for_previous();
+  if (!plan.rows.steady) wait_for_previous();
+  const PoolPlace place = which < plan.heads ? PoolPlace{} : place_of(plan.rows, token);
+  if (plan.rows.steady) wait_for_previous();
   float* vector = vectors[warp];
   if (which < plan.heads) {
     const int64_t at = (int64_t{token} * plan.heads + which) * pool.dim;
@@ -62,7 +64,6 @@ __global__ void __launch_bounds__(kWarps * 32) prepare_kernel(const __grid_const
     return;
   }
   which -= plan.heads;
-  const PoolPlace place = place_of(plan.rows, token);
   if (which < pool.kv_heads) {
     turn_head(plan, plan.key + (int64_t{token} * pool.kv_heads + which) * pool.dim, plan.key_weight, token, vector);
     store_key<T>(pool, place, which, vector);

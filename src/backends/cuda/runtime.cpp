@@ -14,6 +14,7 @@ namespace wick::cuda {
 namespace {
 
 constexpr int kMostDevices = 256;  // what Device can name
+constexpr int kCountersPerProcessor = 512;
 constexpr size_t kLeast = 512, kLarge = size_t{16} << 20, kLargeStep = size_t{2} << 20;
 
 // Sizes that blocks come in: eight to each power of two, large ones in steps of 2 MiB.
@@ -51,6 +52,10 @@ void start(Device device, Runtime& runtime) {
   runtime.multiprocessors = properties.multiProcessorCount;
   runtime.shared_bytes = static_cast<int>(properties.sharedMemPerBlockOptin);
   runtime.major = properties.major;
+  runtime.counter_count = properties.multiProcessorCount * kCountersPerProcessor;
+  const size_t bytes = static_cast<size_t>(runtime.counter_count) * sizeof(int);
+  check(cudaMalloc(reinterpret_cast<void**>(&runtime.counters), bytes), device, "allocate counters");
+  check(cudaMemsetAsync(runtime.counters, 0, bytes, runtime.stream), device, "clear counters");
 }
 
 // Gives everything that is not in use back to the driver.

@@ -15,6 +15,9 @@ struct Runtime {
   int multiprocessors = 0;
   int shared_bytes = 0;  // that a block may ask for
   int major = 0;         // of the compute capability
+  // Zeros that a kernel may count with as long as it leaves zeros behind.
+  int* counters = nullptr;
+  int counter_count = 0;
 };
 
 // The device's runtime, made at its first use; the calling thread then works on that device. Throws Error(kDevice).

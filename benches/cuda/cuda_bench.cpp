@@ -1,0 +1,279 @@
+// Speed on a CUDA device, with random weights of real shapes: `bench_cuda ops`, `bench_cuda linear TYPE ROWS N K`,
+// `bench_cuda attention TYPE SEQUENCES CONTEXT` and `bench_cuda model SHAPE TYPE [LARGEST BATCH]`. Every number stands
+// beside its share of the device's limits.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "formats/checkpoint.h"
+#include "models/load_model.h"
+#include "models/random_model.h"
+#include "nn/kv_cache.h"
+#include "ops/device_graph.h"
+#include "ops/fused_kernels.h"
+#include "ops/ops.h"
+#include "tensor/arena.h"
+#include "tensor/create.h"
+
+namespace wick {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int64_t kCacheBytes = int64_t{256} << 20;  // more than any cache of the device holds
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void wait_for_device() { empty({1}, DType::kF32, Device::cuda()).to_device(Device::cpu()); }
+
+// Seconds of one call of body(i), from a graph of `calls` of them.
+double time_calls(int calls, const std::function<void(int)>& body) {
+  body(0);
+  const auto graph = record_graph(Device::cuda(), [&] {
+    for (int i = 0; i < calls; ++i) body(i);
+  });
+  std::vector<double> times;
+  for (int i = 0; i < 7; ++i) {
+    wait_for_device();
+    const auto start = Clock::now();
+    graph->start();
+    wait_for_device();
+    times.push_back(seconds_since(start) / calls);
+  }
+  return median(times);
+}
+
+// Of one H200, in a second: bytes read and written by a large copy, and products and sums of a bf16 product of 8192^3
+// by the vendor's library, both as PyTorch runs them.
+struct Limits {
+  double bytes_per_second = 4.25e12, products_per_second = 808e12;
+};
+
+Tensor random_weights(int64_t n, int64_t k, DType dtype, uint64_t seed) {
+  const Tensor some = mul(randn({256, k}, seed), scalar(0.02));
+  const Tensor rows = is_packed(dtype) ? quantize(some, dtype) : some.to_dtype(dtype);
+  std::vector<Tensor> parts;
+  const int64_t bytes = bytes_of(dtype, 256 * k);
+  Tensor all = empty({n, k}, dtype);
+  for (int64_t at = 0, total = bytes_of(dtype, n * k); at < total; at += bytes) {
+    std::copy_n(rows.raw(), std::min(bytes, total - at), all.raw() + at);
+  }
+  return all.to_device(Device::cuda());
+}
+
+void time_linear(const Limits& limits, DType dtype, int64_t m, int64_t n, int64_t k, bool norm) {
+  const int64_t bytes = bytes_of(dtype, n * k);
+  const int copies = static_cast<int>(std::clamp<int64_t>(kCacheBytes / bytes + 1, 2, 64));
+  std::vector<Tensor> weights{random_weights(n, k, dtype, 1)};
+  while (static_cast<int>(weights.size()) < copies) weights.push_back(weights[0].clone());
+  const Tensor x = randn({m, k}, 2).to_device(Device::cuda()), weight = ones({k}, DType::kF32, Device::cuda());
+  const Tensor out = empty({m, n}, DType::kF32, Device::cuda());
+  const FusedKernels* fused = fused_kernels(Device::cuda());
+  const LinearInput input{x, norm ? weight : Tensor(), 1e-6f, {}};
+  const double seconds = time_calls(std::max(copies, 16), [&](int i) {
+    const LinearJob job{weights[static_cast<size_t>(i % copies)], {}, {}, out};
+    fused->linear(input, {&job, 1});
+  });
+  const double read = static_cast<double>(bytes) / seconds, products = 2.0 * static_cast<double>(m * n * k) / seconds;
+  fmt::print("linear {:5} m {:4} n {:6} k {:5} {:>5}: {:8.2f} us, {:4.1f} % of copy, {:4.1f} % of product\n",
+             to_string(dtype), m, n, k, norm ? "norm" : "", seconds * 1e6, 100 * read / limits.bytes_per_second,
+             100 * products / limits.products_per_second);
+}
+
+void time_attention(const Limits& limits, int64_t sequences, int64_t context, DType dtype) {
+  constexpr int64_t kHeads = 32, kKvHeads = 8, kDim = 128;
+  const int64_t blocks = context / kKvBlockTokens, all = sequences * blocks;
+  const int64_t bytes = all * kKvBlockTokens * kKvHeads * kDim * 2 * size_of(dtype);
+  const int layers = static_cast<int>(std::clamp<int64_t>(kCacheBytes / bytes + 1, 2, 16));
+  const KvShape shape{kKvHeads, kDim, kDim};
+  const std::vector<KvShape> shapes(static_cast<size_t>(layers), shape);
+  const KvCache cache(shapes, all, dtype, Device::cuda());
+  std::vector<int32_t> starts, positions, table;
+  for (int64_t s = 0; s < sequences; ++s) {
+    starts.push_back(static_cast<int32_t>(s));
+    positions.push_back(static_cast<int32_t>(context - 1));
+    for (int64_t b = 0; b < blocks; ++b) table.push_back(static_cast<int32_t>(b * sequences + s));
+  }
+  starts.push_back(static_cast<int32_t>(sequences));
+  const auto there = [](const std::vector<int32_t>& values, const Shape& shape) {
+    return from_vector(values, shape, Device::cuda());
+  };
+  const PagedRows rows{there(starts, {sequences + 1}), there(positions, {sequences}),
+                       there(table, {sequences, blocks})};
+  const Tensor query = randn({sequences, kHeads, kDim}, 3).to_device(Device::cuda());
+  PagedAttentionOptions options;
+  options.scale = 0.088f;
+  const double seconds = time_calls(
+      16, [&](int i) { paged_attention(query, cache.layer(static_cast<size_t>(i % layers)), rows, options); });
+  fmt::print("attention {:4} {:3} x {:5}: {:8.2f} us, {:4.1f} % of copy\n", to_string(dtype), sequences, context,
+             seconds * 1e6, 100 * static_cast<double>(bytes) / seconds / limits.bytes_per_second);
+}
+
+void bench_ops() {
+  const Limits limits;
+  for (const DType dtype : {DType::kBF16, DType::kQ4_K, DType::kQ6_K, DType::kQ8_0, DType::kQ5_K, DType::kQ4_0}) {
+    for (const auto& [n, k] : {std::pair<int64_t, int64_t>{6144, 4096}, {4096, 4096}, {24576, 4096}, {4096, 12288}}) {
+      time_linear(limits, dtype, 1, n, k, k == 4096);
+    }
+  }
+  for (const auto& [n, k] : {std::pair<int64_t, int64_t>{4096, 1024}, {1024, 2048}, {6144, 1024}, {1024, 3072}}) {
+    time_linear(limits, DType::kBF16, 1, n, k, k == 1024);
+  }
+  for (const DType dtype : {DType::kBF16, DType::kQ4_K}) {
+    for (const int64_t m : {2, 8, 16, 32, 64, 256, 2048}) {
+      for (const auto& [n, k] : {std::pair<int64_t, int64_t>{24576, 4096}, {4096, 12288}}) {
+        time_linear(limits, dtype, m, n, k, false);
+      }
+    }
+  }
+  time_linear(limits, DType::kBF16, 2048, 6144, 4096, true);
+  time_linear(limits, DType::kBF16, 2048, 4096, 4096, false);
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kI8}) {
+    for (const auto& [sequences, context] : {std::pair<int64_t, int64_t>{1, 128}, {1, 1024}, {8, 1024}, {64, 1024}}) {
+      time_attention(limits, sequences, context, dtype);
+    }
+  }
+}
+
+// One model with sequences of `depth` tokens in its cache.
+class ModelBench {
+ public:
+  ModelBench(const LanguageModel& model, int64_t sequences, int64_t tokens)
+      : model_(model),
+        per_sequence_((tokens + kKvBlockTokens - 1) / kKvBlockTokens),
+        cache_(model.facts().kv_layers, per_sequence_ * sequences, DType::kF16, model.device()) {
+    for (int64_t s = 0; s < sequences; ++s) {
+      blocks_.emplace_back();
+      for (int64_t b = 0; b < per_sequence_; ++b) {
+        blocks_.back().push_back(static_cast<int32_t>(b * sequences + s));  // neighbours belong to others
+      }
+    }
+  }
+
+  double read(int64_t tokens, size_t sequence = 0) {
+    ForwardBatch batch;
+    for (int64_t i = 0; i < tokens; ++i) batch.tokens.push_back(token());
+    batch.sequences.push_back({tokens, 0, blocks_[sequence], nullptr, nullptr, {}});
+    batch.logit_rows.push_back(tokens - 1);
+    const ArenaScope scope(arena_);
+    const auto start = Clock::now();
+    model_.forward(batch, cache_).to_device(Device::cpu());
+    return seconds_since(start);
+  }
+
+  double write(int64_t sequences, int64_t position) {
+    ForwardBatch batch;
+    for (int64_t s = 0; s < sequences; ++s) {
+      batch.tokens.push_back(token());
+      batch.sequences.push_back({1, position, blocks_[static_cast<size_t>(s)], nullptr, nullptr, {}});
+      batch.logit_rows.push_back(s);
+    }
+    const ArenaScope scope(arena_);  // logits come to memory that is there
+    const auto start = Clock::now();
+    model_.forward(batch, cache_).to_device(Device::cpu());
+    return seconds_since(start);
+  }
+
+ private:
+  int32_t token() { return static_cast<int32_t>(++drawn_ * 7919 % static_cast<uint64_t>(model_.facts().vocabulary)); }
+
+  const LanguageModel& model_;
+  int64_t per_sequence_;
+  KvCache cache_;
+  std::vector<std::vector<int32_t>> blocks_;
+  uint64_t drawn_ = 0;
+  Arena arena_;
+};
+
+// Bytes of weights that one token needs: all but the embedding, and of experts those that are chosen.
+double active_bytes(const Checkpoint& checkpoint, const ModelShape& shape) {
+  const Json config = shape.config();
+  const auto experts = static_cast<double>(config.get("num_experts", int64_t{1}));
+  const auto chosen = static_cast<double>(config.get("num_experts_per_tok", int64_t{1}));
+  double sum = 0;
+  for (const TensorEntry& entry : checkpoint.entries()) {
+    if (entry.name == "token_embd.weight" && !shape.tied) continue;
+    const bool of_expert = entry.name.find("_exps.") != std::string::npos;
+    sum += static_cast<double>(entry.bytes) * (of_expert ? chosen / experts : 1);
+  }
+  return sum;
+}
+
+void bench_model(const std::string& name, const std::string& type, int64_t most) {
+  const Limits limits;
+  const ModelShape& shape = model_shape(name);
+  auto start = Clock::now();
+  const Checkpoint checkpoint = Checkpoint::parse(random_gguf(shape, QuantizePlan::named(type)));
+  const double made = seconds_since(start), bytes = active_bytes(checkpoint, shape);
+  start = Clock::now();
+  ModelOptions options;
+  options.device = Device::cuda();
+  options.context = 4096;
+  const WeightSource source(checkpoint);
+  const auto model = load_model(source, options);
+  fmt::print("{} {}: {:.2f} GB a token, made in {:.1f} s, loaded in {:.2f} s\n", name, type, bytes / 1e9, made,
+             seconds_since(start));
+  ModelBench bench(*model, most, 2048);
+  const auto kv_bytes = static_cast<double>(KvCache::bytes_per_block(model->facts().kv_layers, DType::kF16)) /
+                        static_cast<double>(kKvBlockTokens);
+  const auto writing = [&](int64_t sequences, int64_t depth) {
+    for (int i = 0; i < 3; ++i) bench.write(sequences, depth);
+    std::vector<double> times;
+    for (int i = 0; i < 25; ++i) times.push_back(bench.write(sequences, depth + i));
+    const double seconds = median(times);
+    const double moved = bytes + static_cast<double>(sequences * depth) * kv_bytes;
+    fmt::print("writing, batch {:2} behind {:4}: {:8.1f} tokens/s, {:8.1f} us a pass, {:.1f} % of copy\n", sequences,
+               depth, static_cast<double>(sequences) / seconds, seconds * 1e6,
+               100 * moved / seconds / limits.bytes_per_second);
+    std::fflush(stdout);
+  };
+  writing(1, 16);
+  std::vector<double> times;
+  for (int i = 0; i < 5; ++i) times.push_back(bench.read(2048));
+  const double seconds = median(times), parameters = 2.0 * bytes / (type == "bf16" ? 2 : 0.606) * 2048;
+  fmt::print("reading 2048: {:.0f} tokens/s, {:.1f} % of product\n", 2048 / seconds,
+             100 * parameters / seconds / limits.products_per_second);
+  for (int64_t s = 0; s < most; ++s) bench.read(1024, static_cast<size_t>(s));
+  for (const int64_t sequences : {1, 2, 4, 8, 16, 32, 64}) {
+    if (sequences <= most) writing(sequences, 1024);
+  }
+}
+
+}  // namespace
+}  // namespace wick
+
+int main(int count, char** arguments) {
+  try {
+    const std::string what = count > 1 ? arguments[1] : "";
+    if (what == "ops") {
+      wick::bench_ops();
+    } else if (what == "linear" && count == 6) {
+      const auto dtype = wick::dtype_named(arguments[2]);
+      wick::time_linear(wick::Limits(), *dtype, std::atoll(arguments[3]), std::atoll(arguments[4]),
+                        std::atoll(arguments[5]), true);
+    } else if (what == "attention" && count == 5) {
+      const auto dtype = wick::dtype_named(arguments[2]);
+      wick::time_attention(wick::Limits(), std::atoll(arguments[3]), std::atoll(arguments[4]), *dtype);
+    } else if (what == "model" && count > 3) {
+      wick::bench_model(arguments[2], arguments[3], count > 4 ? std::atoll(arguments[4]) : 8);
+    } else {
+      fmt::print(stderr,
+                 "bench_cuda ops | linear TYPE ROWS N K | attention TYPE SEQUENCES CONTEXT | "
+                 "model SHAPE TYPE [LARGEST BATCH]\n");
+      return 2;
+    }
+  } catch (const wick::Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,196 @@
+#pragma once
+
+#include "backends/cuda/attention_plan.cuh"
+#include "backends/cuda/dependent_launch.cuh"
+#include "backends/cuda/mma.cuh"
+
+// What both kernels of attention on the tensor cores share. A row is one query head; the heads that share a key head
+// and neighbouring tokens make tiles of 16 rows. Keys come 32 at a time, their weights relative to the largest score so
+// far, in splits of fixed positions that are merged in order: a row's bits do not depend on which kernel computes it.
+namespace wick::cuda {
+
+inline constexpr int kSplit = 128, kKeys = 32, kTokens = static_cast<int>(kKvBlockTokens), kRows = 16;
+inline constexpr float kLog2e = 1.4426950408889634f;
+
+// Keys and values of 32 positions in shared memory.
+template <int kDim>
+struct KeyTile {
+  static constexpr int kSide = kKeys * kDim * 2;  // bytes of keys or values
+  static constexpr int kBytes = 2 * kSide;
+};
+
+// Where 16-byte chunk i of block b of a tile goes. Keys lie in rows of 16 tokens, one per component, whose halves
+// change places every four rows; values in rows of components, whose chunks are turned by the token: each bank is met
+// once.
+template <int kDim>
+__device__ __forceinline__ uint32_t key_place(uint32_t tile, int b, int i) {
+  const int d = i / 2, half = i % 2 ^ (d >> 2 & 1);
+  return tile + static_cast<uint32_t>(b * kTokens * kDim * 2 + d * 32 + half * 16);
+}
+template <int kDim>
+__device__ __forceinline__ uint32_t value_place(uint32_t tile, int b, int i) {
+  const int token = i / (kDim / 8), chunk = i % (kDim / 8) ^ (token & 7);
+  return tile + static_cast<uint32_t>(KeyTile<kDim>::kSide + (b * kTokens + token) * kDim * 2 + chunk * 16);
+}
+
+// Whether one of two neighbours is not finite.
+template <typename T>
+__device__ __forceinline__ bool is_odd(uint32_t both) {
+  constexpr uint32_t kExponent = std::is_same_v<T, __half> ? 0x7c00u : 0x7f80u;
+  return (both & kExponent) == kExponent || (both >> 16 & kExponent) == kExponent;
+}
+
+// Where a block's rows are: `first_row` counts (token, head of the group) pairs of one sequence.
+struct TileRows {
+  int sequence, start, first_row, rows;  // start: the sequence's first row in the batch; rows: of the sequence
+};
+
+// Tiles of each sequence one after the other; false behind the last. By whole warps.
+__device__ __forceinline__ bool find_tile(const AttentionPlan& plan, int tile, int tile_rows, TileRows& found) {
+  const int lane = threadIdx.x % 32;
+  for (int base = 0; base < plan.rows.sequences; base += 32) {
+    const int sequence = base + lane;
+    const bool there = sequence < plan.rows.sequences;
+    const int start = there ? plan.rows.starts[sequence] : 0;
+    const int rows = there ? (plan.rows.starts[sequence + 1] - start) * plan.group : 0;
+    const int tiles = (rows + tile_rows - 1) / tile_rows;
+    int until = tiles;  // tiles of this sequence and of those before it
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const int before = __shfl_up_sync(0xffffffffu, until, step);
+      if (lane >= step) until += before;
+    }
+    const unsigned behind = __ballot_sync(0xffffffffu, tile < until);
+    if (behind) {
+      const int owner = __ffs(static_cast<int>(behind)) - 1;
+      found = {base + owner, __shfl_sync(0xffffffffu, start, owner),
+               (tile - __shfl_sync(0xffffffffu, until - tiles, owner)) * tile_rows,
+               __shfl_sync(0xffffffffu, rows, owner)};
+      return true;
+    }
+    tile -= __shfl_sync(0xffffffffu, until, 31);
+  }
+  return false;
+}
+
+// The rows g and g + 8 of a tile of 16 that a lane works on; rows that do not exist stand for the tile's first.
+struct LaneRows {
+  int row[2], head[2];
+  Sight sight[2];
+  bool exists[2];
+
+  __device__ __forceinline__ LaneRows(const AttentionPlan& plan, const TileRows& tile, int first_row, int kv_head) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int at = first_row + static_cast<int>(threadIdx.x % 32 / 4) + 8 * h;
+      exists[h] = at < tile.rows;
+      row[h] = tile.start + (exists[h] ? at : tile.first_row) / plan.group;
+      head[h] = kv_head * plan.group + (exists[h] ? at : tile.first_row) % plan.group;
+      sight[h] = sight_of(plan, row[h], tile.sequence);
+    }
+  }
+};
+
+// Those rows' queries, scaled, as the left side of products.
+template <typename T, int kDim>
+__device__ __forceinline__ void load_queries(const AttentionPlan& plan, const LaneRows& rows,
+                                             uint32_t (&query)[kDim / 16][4]) {
+  const int t = threadIdx.x % 4;
+#pragma unroll
+  for (int i = 0; i < kDim / 16; ++i) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int h = e % 2;
+      const float2 pair = *reinterpret_cast<const float2*>(plan.query + rows.row[h] * plan.query_row +
+                                                           rows.head[h] * plan.query_head + i * 16 + 2 * t + e / 2 * 8);
+      query[i][e] = round_pair<T>(pair.x * plan.scale, pair.y * plan.scale);
+    }
+  }
+}
+
+// Queries times the 32 keys at `keys`.
+template <typename T, int kDim>
+__device__ __forceinline__ void multiply_keys(const uint32_t (&query)[kDim / 16][4], uint32_t keys,
+                                              float (&scores)[kKeys / 8][4]) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < kDim / 16; ++i) {
+#pragma unroll
+    for (int b = 0; b < kKeys / kTokens; ++b) {
+      uint32_t k[4];
+      const int d = i * 16 + lane % 16, half = lane / 16 ^ (d >> 2 & 1);
+      load_matrices_transposed(k, keys + static_cast<uint32_t>(b * kTokens * kDim * 2 + d * 32 + half * 16));
+      mma<T>(scores[2 * b], query[i], k[0], k[1]);
+      mma<T>(scores[2 * b + 1], query[i], k[2], k[3]);
+    }
+  }
+}
+
+// Scores as exponents of two, -infinity where a row does not see the key; `most` becomes their largest, or stays.
+__device__ __forceinline__ void finish_scores(const AttentionPlan& plan, const LaneRows& rows, int tile, uint32_t odd,
+                                              float (&scores)[kKeys / 8][4], float (&most)[2]) {
+  const int t = threadIdx.x % 4;
+  const float slope[2] = {plan.slopes ? plan.slopes[rows.head[0]] : 0, plan.slopes ? plan.slopes[rows.head[1]] : 0};
+#pragma unroll
+  for (int n = 0; n < kKeys / 8; ++n) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int h = e / 2, key = n * 8 + 2 * t + e % 2, at = tile * kKeys + key;
+      float score = scores[n][e];
+      if (plan.soft_cap > 0) score = plan.soft_cap * tanhf(score / plan.soft_cap);
+      score = __fmul_rn(__fmaf_rn(slope[h], static_cast<float>(at - rows.sight[h].position), score), kLog2e);
+      if (odd >> key & 1) score = NAN;
+      const bool seen = at >= rows.sight[h].first && at <= rows.sight[h].position;
+      scores[n][e] = seen ? score : -INFINITY;
+      most[h] = fmaxf(most[h], scores[n][e]);
+    }
+  }
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    most[h] = fmaxf(most[h], __shfl_xor_sync(0xffffffffu, most[h], 1));
+    most[h] = fmaxf(most[h], __shfl_xor_sync(0xffffffffu, most[h], 2));
+  }
+}
+
+// Scores become weights; `local` is this lane's part of their sum.
+__device__ __forceinline__ void weigh_scores(const float (&most)[2], float (&scores)[kKeys / 8][4], float (&local)[2]) {
+  local[0] = local[1] = 0;
+#pragma unroll
+  for (int n = 0; n < kKeys / 8; ++n) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      // -infinity is a key that is not seen, also where no key was seen yet.
+      const float weight = scores[n][e] == -INFINITY ? 0.0f : exp2f(scores[n][e] - most[e / 2]);
+      scores[n][e] = weight;
+      local[e / 2] += weight;
+    }
+  }
+}
+
+// The weights of 16 keys as the left side of a product.
+template <typename T>
+__device__ __forceinline__ void pack_weights(const float (&scores)[kKeys / 8][4], int b, uint32_t (&weights)[4]) {
+  weights[0] = round_pair<T>(scores[2 * b][0], scores[2 * b][1]);
+  weights[1] = round_pair<T>(scores[2 * b][2], scores[2 * b][3]);
+  weights[2] = round_pair<T>(scores[2 * b + 1][0], scores[2 * b + 1][1]);
+  weights[3] = round_pair<T>(scores[2 * b + 1][2], scores[2 * b + 1][3]);
+}
+
+// What a larger score does to what was weighed before.
+__device__ __forceinline__ float shrink_to(float most, float before) {
+  return most == before ? 1.0f : exp2f(before - most);
+}
+
+// The part of a row's sums that is left when its sink has taken its weight, and its total then.
+__device__ __forceinline__ float with_sink(const AttentionPlan& plan, int head, float most, float& total) {
+  if (!plan.sinks) return 1;
+  const float sink = plan.sinks[head] * kLog2e, top = fmaxf(most, sink), keep = shrink_to(top, most);
+  total = __fmaf_rn(total, keep, exp2f(sink - top));
+  return keep;
+}
+
+// Keys in splits of 128, each by a block of its own: for few rows.
+bool fits_splits(Device device, const AttentionPlan& plan);
+void attend_in_splits(Device device, AttentionPlan plan, bool half);
+
+}  // namespace wick::cuda
