@@ -11,6 +11,9 @@ const points = [
   ['attn.hook_z', 'the outputs of heads'],
 ];
 
+// Never "-0.00".
+const hundredths = (part) => (part === undefined ? '' : (Math.round(100 * part) / 100 + 0).toFixed(2));
+
 export class PatchingCard {
   // pick(point, layer, column, by, at): a cell was chosen.
   constructor({pick, complain}) {
@@ -124,7 +127,7 @@ export class PatchingCard {
       columns: columns.length,
       values: new Float32Array(event.layers.length * columns.length).fill(NaN),
       scale: 'diverging',
-      text: (row, column) => map.parts.get(this.layerOf(row))?.[column]?.toFixed(2) ?? '',
+      text: (row, column) => hundredths(map.parts.get(this.layerOf(row))?.[column]),
       rowLabel: (row) => String(this.layerOf(row)),
       columnLabel: (column) => (event.by === 'head' ? `head ${columns[column]}` : event.clean.pieces[columns[column]]),
     });
