@@ -20,12 +20,16 @@ endif()
 add_library(wick_options INTERFACE)
 # No contraction: a*b+c means the same in every kernel; fused multiply-adds are written out where wanted.
 target_compile_options(wick_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers -ffp-contract=off)
-# SSSE3 machines without SSE4 are rare; leaving the target out shortens the build of every kernel file.
-# Kernels keep vectors in arrays, which SVE's cannot be: on AArch64 there is NEON.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  # Kernels keep vectors in arrays, which SVE's cannot be: there is NEON.
   set(disabled_targets "(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
 else()
   set(disabled_targets HWY_SSSE3)
+endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND NOT CMAKE_CROSSCOMPILING)
+  # Processors have had SSE4.2 since 2008: kernels need no version below it. AES, which not all of them have, is not used.
+  target_compile_options(wick_options INTERFACE -msse4.2)
+  target_compile_definitions(wick_options INTERFACE HWY_DISABLE_PCLMUL_AES)
 endif()
 target_compile_definitions(wick_options INTERFACE HWY_DISABLED_TARGETS=${disabled_targets}
                                                   WICK_VERSION="${PROJECT_VERSION}")
@@ -49,6 +53,16 @@ endif()
 if(CMAKE_CROSSCOMPILING)
   include(WickCross)
   return()
+endif()
+
+# The command is linked without what nobody calls, and with one copy of functions that came out the same.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WICK_SANITIZE)
+  include(CheckLinkerFlag)
+  target_compile_options(wick_options INTERFACE -ffunction-sections -fdata-sections)
+  check_linker_flag(CXX "-fuse-ld=gold;-Wl,--icf=safe" WICK_FOLDS_FUNCTIONS)
+  if(WICK_FOLDS_FUNCTIONS)
+    set(wick_small_link -fuse-ld=gold -Wl,--gc-sections -Wl,--icf=safe)
+  endif()
 endif()
 
 find_package(Threads REQUIRED)

@@ -3,6 +3,9 @@
 #include "base/text.h"
 #include "cli/inspect_report.h"
 #include "cli/inspect_values.h"
+#include "models/speech/qwen3_asr.h"
+#include "models/speech/wav2vec2.h"
+#include "models/speech/whisper.h"
 
 namespace wick {
 namespace {
@@ -34,14 +37,23 @@ void add_lines(Table& table, std::string_view kind, const std::vector<Item>& ite
   if (items.size() > kMostLines) table.add({{""}, {cat("and ", items.size() - kMostLines, " more"), Colour::kWarn}});
 }
 
+ModelPlan plan_any(const Checkpoint& checkpoint) {
+  ModelOptions options;
+  options.context = 1;  // nothing is computed
+  const WeightSource source(checkpoint);
+  const Json& config = checkpoint.config();
+  if (is_qwen3_asr(config)) return Qwen3Asr::plan(source, options);
+  if (is_whisper(config)) return Whisper::plan(source, options);
+  if (is_wav2vec2(config)) return Wav2Vec2::plan(source, options);
+  return plan_model(source, options);
+}
+
 }  // namespace
 
 LoadOutlook load_outlook(const Checkpoint& checkpoint) {
   LoadOutlook outlook;
   try {
-    ModelOptions options;
-    options.context = 1;  // nothing is computed
-    outlook.plan = plan_model(WeightSource(checkpoint), options);
+    outlook.plan = plan_any(checkpoint);
   } catch (const Error& error) {
     outlook.reason = error.what();
   }

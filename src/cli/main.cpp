@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -65,6 +67,16 @@ int run(int argc, char** argv) {
   }
   return action();
 }
+
+#if defined(__x86_64__)
+// Before anything that was compiled for it runs, initialisers included.
+[[gnu::constructor(101)]] void check_processor() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("sse4.2")) return;
+  std::fputs("wick: this processor has no SSE4.2, which Wick needs\n", stderr);
+  std::_Exit(kFailed);
+}
+#endif
 
 }  // namespace
 

@@ -80,7 +80,7 @@ class Editor {
   }
 
   void change_row(int64_t row, int64_t value_row) {
-    const float* value = value_.data() + value_row * static_cast<int64_t>(heads_.size()) * grid_.length;
+    size_t at = static_cast<size_t>(value_row * static_cast<int64_t>(heads_.size()) * grid_.length);  // within value_
     for (const int head : heads_) {
       const std::span<float> run = grid_.at(row, head);
       switch (edit_.kind) {
@@ -88,13 +88,13 @@ class Editor {
         case HookEdit::Kind::kScale:
           for (float& x : run) x *= edit_.factor;
           break;
-        case HookEdit::Kind::kReplace: std::copy_n(value, run.size(), run.begin()); break;
+        case HookEdit::Kind::kReplace: std::copy_n(&value_[at], run.size(), run.begin()); break;
         case HookEdit::Kind::kAdd:
-          for (size_t i = 0; i < run.size(); ++i) run[i] += value[i];
+          for (size_t i = 0; i < run.size(); ++i) run[i] += value_[at + i];
           break;
         default: break;
       }
-      value += grid_.length;
+      at += static_cast<size_t>(grid_.length);
     }
   }
 

@@ -78,8 +78,8 @@ Tensor ActivationCache::at(std::string_view name, size_t text) const {
   if (found != rows.end()) return found->second;
   std::string have;
   for (const auto& [known, values] : rows) have += cat(have.empty() ? "" : ", ", known);
-  throw Error(ErrorCode::kInvalidArgument, cat("'", name, "' of text ", text, " was not captured; there is ",
-                                               have.empty() ? "nothing" : have));
+  throw Error(ErrorCode::kInvalidArgument,
+              cat("'", name, "' of text ", text, " was not captured; there is ", have.empty() ? "nothing" : have));
 }
 
 const std::vector<int64_t>& ActivationCache::positions(size_t text) const {

@@ -70,7 +70,7 @@ class Attributor {
  public:
   Attributor(const InterpModel& model, std::span<const int32_t> tokens, const AttributionTarget& target,
              const HookSpec& hooks, std::vector<std::string> more_points)
-      : model_(model), reader_(model.reader()) {
+      : reader_(model.reader()) {
     check_token(model, target.token);
     if (target.other >= 0) check_token(model, target.other);
     const int64_t position = check_position(target.position, tokens.size());
@@ -124,7 +124,6 @@ class Attributor {
   }
 
  private:
-  const InterpModel& model_;
   StreamReader reader_;
   ActivationCache cache_;
   std::vector<double> direction_;  // of the residual stream behind the last layer

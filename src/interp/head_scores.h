@@ -15,8 +15,8 @@ struct HeadScores {
   Tensor induction;  // on the token behind the same token when it came before
 };
 
-// Means over the rows where there is such a token. Patterns are looked at while the text runs, not kept. `tokens` may be
-// any text; repeated_tokens gives one in which nothing but repetition can be learned. Throws Error(kUnsupported) for
+// Means over the rows where there is such a token. Patterns are looked at while the text runs, not kept. `tokens` may
+// be any text; repeated_tokens gives one in which nothing but repetition can be learned. Throws Error(kUnsupported) for
 // models without attention.
 HeadScores head_scores(const InterpModel& model, std::span<const int32_t> tokens, const HookSpec& hooks = {});
 

@@ -13,7 +13,7 @@ bool has_heads(HookPoint point);
 int64_t head_count(HookPoint point, const Tensor& values);
 
 // The part of captured values, of all positions of a text, that a HookPart names, laid out as HookSpec::replace takes
-// it: [positions, heads, ...]. The part must name its positions; no heads mean all.
+// it: [positions, heads, ...] or the values themselves. The part must name its positions; no heads mean all.
 Tensor part_of(HookPoint point, const Tensor& values, const HookPart& part);
 
 }  // namespace wick

@@ -19,7 +19,8 @@ HookSpec& knock_out(HookSpec& spec, const InterpModel& model, const Knockout& ed
   check_attention(model);
   for (const int layer : edges.layers) check_layer(model, layer);
   for (const int head : edges.heads) check_head(model, head);
-  const std::vector<int64_t> queries = check_positions(edges.queries, tokens), keys = check_positions(edges.keys, tokens);
+  const std::vector<int64_t> queries = check_positions(edges.queries, tokens),
+                             keys = check_positions(edges.keys, tokens);
   std::vector<std::pair<int64_t, int64_t>> pairs;
   for (const int64_t key : keys) {
     for (const int64_t query : queries) {
@@ -36,7 +37,8 @@ SweepMap knockout_sweep(const InterpModel& model, std::span<const int32_t> token
                         const Metric& metric) {
   check_metric(model, metric);
   check_attention(model);
-  if (cells.window < 1) throw Error(ErrorCode::kInvalidArgument, cat("a window of ", cells.window, " layers is asked for"));
+  if (cells.window < 1)
+    throw Error(ErrorCode::kInvalidArgument, cat("a window of ", cells.window, " layers is asked for"));
   tokens = up_to_metric(tokens, metric);
   const std::vector<float> plain = last_logits(model, tokens);
   SweepMap map;

@@ -19,11 +19,13 @@ int64_t first_hooked_position(const HookSpec& hooks, int64_t tokens) {
   if (!hooks.all_captures().empty()) return 0;
   int64_t first = tokens;
   for (const HookEdit& edit : hooks.all_edits()) {
-    const bool names_rows = edit.kind == HookEdit::Kind::kKnockout || !edit.part.positions.empty();
-    // A state has no rows: which one an edit meets depends on where passes end.
-    if (!names_rows || edit.kind == HookEdit::Kind::kFunction || edit.site.point == HookPoint::kState) return 0;
+    // A state has no rows: which one an edit meets depends on where passes end. The rounding of an edited attention map
+    // depends on how many rows it has.
+    const HookPoint point = edit.site.point;
+    const bool needs_all =
+        point == HookPoint::kState || point == HookPoint::kAttnScores || point == HookPoint::kAttnPattern;
+    if (needs_all || edit.kind == HookEdit::Kind::kFunction || edit.part.positions.empty()) return 0;
     for (const int64_t position : edit.part.positions) first = std::min(first, position);
-    for (const auto& [query, key] : edit.edges) first = std::min(first, query);
   }
   return std::max<int64_t>(first, 0);
 }
@@ -99,7 +101,8 @@ class LanguageInterp::Passes {
   size_t group_end(size_t begin) const {
     size_t end = begin;
     int64_t rows = 0;
-    while (end < texts_.size() && (end == begin || rows + length(end) - starts_[end] <= interp_.options_.rows_per_pass)) {
+    while (end < texts_.size() &&
+           (end == begin || rows + length(end) - starts_[end] <= interp_.options_.rows_per_pass)) {
       rows += length(end) - starts_[end];
       ++end;
     }

@@ -39,8 +39,8 @@ class LanguageInterp final : public InterpModel {
   mutable Arena arena_;
 };
 
-// The first position whose row the hooks look at or change: 0 unless all they do is edit positions that they name.
-// `tokens` when they do nothing.
+// The first position whose row the hooks look at or change: 0 unless all they do is edit positions that they name,
+// outside attention maps. `tokens` when they do nothing.
 int64_t first_hooked_position(const HookSpec& hooks, int64_t tokens);
 
 }  // namespace wick

@@ -107,8 +107,7 @@ LinearProbe LinearProbe::train(const Tensor& given, std::span<const int64_t> lab
 
   const EnableGrad grad;
   const Var weight(zeros({rows.dim(1), classes})), bias(zeros({classes}));
-  AdamW optimizer({weight, bias},
-                  {.learning_rate = options.learning_rate, .weight_decay = options.weight_decay});
+  AdamW optimizer({weight, bias}, {.learning_rate = options.learning_rate, .weight_decay = options.weight_decay});
   double loss = 0;
   for (int64_t step = 0; step < options.steps; ++step) {
     const Tensor now = cross_entropy(add(matmul(inputs, weight), bias), wanted);
@@ -170,8 +169,8 @@ LinearProbe LinearProbe::load(const std::filesystem::path& path) {
     const TensorEntry* entry = file.find(name);
     if (!entry) throw Error(ErrorCode::kBadFile, cat(path, ": there is no '", name, "' of a probe"));
     if (entry->shape.rank() != rank || !entry->dtype || !is_float(*entry->dtype) || entry->shape.numel() == 0) {
-      throw Error(ErrorCode::kBadFile, cat(path, ": '", name, "' is ", entry->type, " ", entry->shape,
-                                           ", expected numbers of rank ", rank));
+      throw Error(ErrorCode::kBadFile,
+                  cat(path, ": '", name, "' is ", entry->type, " ", entry->shape, ", expected numbers of rank ", rank));
     }
     return file.get(*entry).to_dtype(DType::kF32).clone();
   };

@@ -26,16 +26,16 @@ struct ProbeReport {
 // A linear classifier of hidden states, trained by logistic regression: can this be read off here?
 class LinearProbe {
  public:
-  // rows [n, values], labels 0 to classes - 1, one per row. Throws Error(kInvalidArgument) for shapes and labels that do
-  // not fit, values that are not finite, and options out of range.
+  // rows [n, values], labels 0 to classes - 1, one per row. Throws Error(kInvalidArgument) for shapes and labels that
+  // do not fit, values that are not finite, and options out of range.
   static LinearProbe train(const Tensor& rows, std::span<const int64_t> labels, int64_t classes,
                            const ProbeOptions& options = {}, ProbeReport* report = nullptr);
 
   int64_t classes() const { return weight_.dim(0); }
-  Tensor probabilities(const Tensor& rows) const;             // [n, classes]
-  std::vector<int64_t> classify(const Tensor& rows) const;    // the likeliest class of each row
-  const Tensor& weight() const { return weight_; }            // f32 [classes, values]: a class's direction
-  const Tensor& bias() const { return bias_; }                // f32 [classes]
+  Tensor probabilities(const Tensor& rows) const;           // [n, classes]
+  std::vector<int64_t> classify(const Tensor& rows) const;  // the likeliest class of each row
+  const Tensor& weight() const { return weight_; }          // f32 [classes, values]: a class's direction
+  const Tensor& bias() const { return bias_; }              // f32 [classes]
 
   std::string point;  // where the rows come from; may be empty
 

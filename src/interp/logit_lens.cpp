@@ -7,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "interp/run_with_cache.h"
 #include "interp/vocab_row.h"
+#include "tensor/create.h"
 
 namespace wick {
 namespace {
@@ -17,8 +18,8 @@ Tensor some_rows(const Tensor& rows, int64_t begin, int64_t count) {
   return rows.with_layout(rows.layout().narrow(0, begin, count));
 }
 
-std::span<const float> row_of(const Tensor& logits, int64_t row) {
-  return {logits.data<float>() + row * logits.dim(1), static_cast<size_t>(logits.dim(1))};
+std::span<float> row_of(const Tensor& logits, int64_t row) {
+  return {logits.mutable_data<float>() + row * logits.dim(1), static_cast<size_t>(logits.dim(1))};
 }
 
 LensToken look_at(const VocabRow& row, int32_t token, int64_t rank) {
@@ -30,7 +31,8 @@ class Lens {
   Lens(const InterpModel& model, std::span<const int32_t> tokens, const LensOptions& options)
       : model_(model), options_(options) {
     for (const int32_t token : options.follow) check_token(model, token);
-    if (options.top < 0) throw Error(ErrorCode::kInvalidArgument, cat("the best ", options.top, " tokens are asked for"));
+    if (options.top < 0)
+      throw Error(ErrorCode::kInvalidArgument, cat("the best ", options.top, " tokens are asked for"));
     const int last = model.facts().layers - 1;
     if (options.points.empty()) {
       for (int layer = 0; layer <= last; ++layer) add_point(hook_name(HookPoint::kResidPre, layer));
@@ -43,7 +45,7 @@ class Lens {
     capture.points.push_back(answer_);
     capture.positions = options.positions;
     capture.logits = LogitRows::kNone;
-    capture.most_bytes = INT64_MAX;
+    capture.most_bytes = options.most_bytes;
     const InterpText text{tokens, &options.hooks};
     cache_ = run_with_cache(model, std::span(&text, 1), capture).cache;
     map_.positions = cache_.positions();
@@ -82,25 +84,29 @@ class Lens {
   }
 
   void read_rows(int64_t begin, int64_t count) {
-    const Tensor answer = logits_at(answer_, begin, count);
+    const Tensor answer = logits_at(answer_, begin, count), shares = empty_like(answer);
+    parallel_for(count, 1, [&](int64_t from, int64_t to) {
+      for (int64_t row = from; row < to; ++row) VocabRow(row_of(answer, row)).write_probabilities(row_of(shares, row));
+    });
     for (size_t point = 0; point < map_.points.size(); ++point) {
       const Tensor logits = logits_at(map_.points[point], begin, count);
       parallel_for(count, 1, [&](int64_t from, int64_t to) {
         for (int64_t row = from; row < to; ++row) {
+          const VocabRow own(row_of(logits, row)), last(row_of(answer, row));
           LensCell& cell = map_.cells[point * map_.positions.size() + static_cast<size_t>(begin + row)];
-          fill(cell, VocabRow(row_of(logits, row)), VocabRow(row_of(answer, row)));
+          fill(cell, own);
+          cell.kl = kl_divergence(last, row_of(shares, row), own);
         }
       });
     }
   }
 
-  void fill(LensCell& cell, const VocabRow& row, const VocabRow& answer) const {
+  void fill(LensCell& cell, const VocabRow& row) const {
     for (const int32_t token : row.best(options_.top)) {
       cell.top.push_back(look_at(row, token, static_cast<int64_t>(cell.top.size())));
     }
     for (const int32_t token : options_.follow) cell.follow.push_back(look_at(row, token, row.rank(token)));
     cell.entropy = row.entropy();
-    cell.kl = kl_divergence(answer, row);
   }
 
   const InterpModel& model_;

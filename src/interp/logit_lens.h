@@ -13,11 +13,12 @@ struct LensOptions {
   // Points of the residual stream, in this order; "blocks.*." stands for every layer. Empty: what enters each layer and
   // what leaves the last, whose row is the model's own answer.
   std::vector<std::string> points;
-  std::vector<int64_t> positions;  // below zero: from the end; empty: all
-  int64_t top = 5;                 // tokens per cell
-  std::vector<int32_t> follow;     // tokens whose probability and rank every cell gives
-  const TunedLens* tuned = nullptr;  // for "hook_resid_pre" points; null: rows are read as they are
-  HookSpec hooks;                    // edits of the run
+  std::vector<int64_t> positions;         // below zero: from the end; empty: all
+  int64_t top = 5;                        // tokens per cell
+  std::vector<int32_t> follow;            // tokens whose probability and rank every cell gives
+  const TunedLens* tuned = nullptr;       // for "hook_resid_pre" points; null: rows are read as they are
+  HookSpec hooks;                         // edits of the run
+  int64_t most_bytes = int64_t{4} << 30;  // of rows of the residual stream; more are an Error(kOutOfMemory)
 };
 
 struct LensToken {

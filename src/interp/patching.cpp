@@ -36,6 +36,7 @@ SweepMap patch_sweep(const InterpModel& model, std::span<const int32_t> clean, s
   CaptureOptions options;
   if (cells.layers.empty()) options.points.push_back(hook_name(point, HookSite::kEveryLayer));
   for (const int layer : cells.layers) options.points.push_back(hook_name(point, layer));
+  options.most_bytes = cells.most_bytes;
   const CachedRun run = run_with_cache(model, clean, options);
   std::vector<int64_t> heads;
   for (int layer = 0; layer < model.facts().layers; ++layer) {

@@ -106,7 +106,8 @@ std::vector<double> path_patch(const InterpModel& model, std::span<const int32_t
   const std::vector<float> logits = paths.clean_logits();
   std::vector<double> values;
   for (size_t begin = 0; begin < senders.size(); begin += kSenders) {
-    const std::vector<HookSpec> specs = paths.specs_of(senders.subspan(begin, std::min(kSenders, senders.size() - begin)));
+    const std::vector<HookSpec> specs =
+        paths.specs_of(senders.subspan(begin, std::min(kSenders, senders.size() - begin)));
     const std::vector<double> some = sweep(
         model, clean, static_cast<int64_t>(specs.size()), [&](int64_t i) { return specs[static_cast<size_t>(i)]; },
         metric, logits);

@@ -22,9 +22,9 @@ struct PathOptions {
 
 // Path patching (Wang et al. 2022): how much of a sender's effect on the answer goes through the receivers, directly.
 // The clean run is repeated with the sender's values of the corrupted run while every other part that writes to the
-// residual stream keeps its clean values; what the receivers then see is put into another clean run, whose metric is the
-// result, one per sender. Senders are attn_out, mlp_out or z (some heads); receivers are any points with rows, and must
-// lie behind the senders to see anything. Texts must be equally long.
+// residual stream keeps its clean values; what the receivers then see is put into another clean run, whose metric is
+// the result, one per sender. Senders are attn_out, mlp_out or z (some heads); receivers are any points with rows, and
+// must lie behind the senders to see anything. Texts must be equally long.
 std::vector<double> path_patch(const InterpModel& model, std::span<const int32_t> clean,
                                std::span<const int32_t> corrupted, std::span<const PathNode> senders,
                                std::span<const PathNode> receivers, const Metric& metric,

@@ -35,9 +35,11 @@ SparseAutoencoder::Kind kind_of(const std::filesystem::path& path, const Json& c
   if (architecture != "standard") {
     throw unsupported(path, cat("the architecture is '", architecture, "'; standard, jumprelu and topk are read"));
   }
-  const std::string activation = text_setting(config, "activation_fn_str", text_setting(config, "activation_fn", "relu"));
+  const std::string activation =
+      text_setting(config, "activation_fn_str", text_setting(config, "activation_fn", "relu"));
   if (activation == "topk") return SparseAutoencoder::Kind::kTopK;
-  if (activation != "relu") throw unsupported(path, cat("the activation is '", activation, "'; relu and topk are read"));
+  if (activation != "relu")
+    throw unsupported(path, cat("the activation is '", activation, "'; relu and topk are read"));
   return SparseAutoencoder::Kind::kRelu;
 }
 
@@ -77,11 +79,12 @@ SparseAutoencoder SparseAutoencoder::load(const std::filesystem::path& folder) {
   Weights weights{read("W_enc"), read("b_enc"), read("W_dec"), read("b_dec"), {}};
   if (kind == Kind::kJumpRelu) weights.threshold = read("threshold");
   try {
-    SparseAutoencoder sae(kind, std::move(weights), name->as_text(), centred ? centred->as_bool() : true, top_of(config));
+    SparseAutoencoder sae(kind, std::move(weights), name->as_text(), centred ? centred->as_bool() : true,
+                          top_of(config));
     const Json *d_in = setting(config, "d_in"), *d_sae = setting(config, "d_sae");
     if ((d_in && d_in->as_int() != sae.inputs()) || (d_sae && d_sae->as_int() != sae.features())) {
-      throw Error(ErrorCode::kBadFile, cat(config_path, ": d_in and d_sae do not fit W_enc [", sae.inputs(), ", ",
-                                           sae.features(), "]"));
+      throw Error(ErrorCode::kBadFile,
+                  cat(config_path, ": d_in and d_sae do not fit W_enc [", sae.inputs(), ", ", sae.features(), "]"));
     }
     return sae;
   } catch (const Error& error) {
@@ -92,8 +95,8 @@ SparseAutoencoder SparseAutoencoder::load(const std::filesystem::path& folder) {
 
 void SparseAutoencoder::save(const std::filesystem::path& folder) const {
   constexpr const char* kArchitectures[] = {"standard", "jumprelu", "topk"};
-  std::string config = cat("{\"architecture\": \"", kArchitectures[static_cast<size_t>(kind())], "\", \"d_in\": ",
-                           inputs(), ", \"d_sae\": ", features(), ", \"dtype\": \"float32\", ",
+  std::string config = cat("{\"architecture\": \"", kArchitectures[static_cast<size_t>(kind())],
+                           "\", \"d_in\": ", inputs(), ", \"d_sae\": ", features(), ", \"dtype\": \"float32\", ",
                            "\"normalize_activations\": \"none\", \"apply_b_dec_to_input\": ", apply_b_dec_to_input());
   if (kind() == Kind::kTopK) config += cat(", \"k\": ", k());
   config += ", \"hook_name\": ";

@@ -71,7 +71,8 @@ SparseAutoencoder::SparseAutoencoder(Kind kind, Weights weights, std::string hoo
   if (kind == Kind::kJumpRelu) expect("threshold", weights.threshold, {features});
   if (kind == Kind::kTopK && (k < 1 || k > features)) throw bad(cat("k is ", k, ", expected 1 to ", features));
   const HookSite site = HookSite::parse(hook_name);
-  if (is_per_layer(site.point) && site.layer == HookSite::kEveryLayer) throw bad(cat("'", hook_name, "' is no one layer"));
+  if (is_per_layer(site.point) && site.layer == HookSite::kEveryLayer)
+    throw bad(cat("'", hook_name, "' is no one layer"));
   state_ = std::make_shared<State>(State{kind, std::move(weights), std::move(hook_name), apply_b_dec_to_input, k});
 }
 
@@ -163,11 +164,11 @@ HookSpec& SparseAutoencoder::steer(HookSpec& spec, int64_t feature, float streng
 }
 
 HookSpec& SparseAutoencoder::reconstruct(HookSpec& spec, std::vector<int64_t> positions) const {
-  return spec.call(hook_name(), [sae = *this, positions = std::move(positions)](const Tensor& values,
-                                                                                const HookMoment& moment) {
-    const Tensor host = values.to_device(Device::cpu());
-    return at_positions(host, sae.decode(sae.encode(reshape(host, {host.dim(0), -1}))), moment, positions);
-  });
+  return spec.call(
+      hook_name(), [sae = *this, positions = std::move(positions)](const Tensor& values, const HookMoment& moment) {
+        const Tensor host = values.to_device(Device::cpu());
+        return at_positions(host, sae.decode(sae.encode(reshape(host, {host.dim(0), -1}))), moment, positions);
+      });
 }
 
 }  // namespace wick

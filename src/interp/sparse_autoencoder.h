@@ -43,9 +43,9 @@ class SparseAutoencoder {
   bool apply_b_dec_to_input() const;
   int64_t k() const;  // kTopK: features that a row keeps
 
-  Tensor encode(const Tensor& rows) const;       // [n, d_in] -> [n, d_sae]
-  Tensor decode(const Tensor& features) const;   // [n, d_sae] -> [n, d_in]
-  Tensor direction(int64_t feature) const;       // [d_in]: its row of W_dec
+  Tensor encode(const Tensor& rows) const;      // [n, d_in] -> [n, d_sae]
+  Tensor decode(const Tensor& features) const;  // [n, d_sae] -> [n, d_in]
+  Tensor direction(int64_t feature) const;      // [d_in]: its row of W_dec
   // The strongest features of one row, strongest first, none that is 0.
   static std::vector<SaeFeature> strongest(const Tensor& features, int64_t row, int64_t top);
 

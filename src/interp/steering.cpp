@@ -30,7 +30,8 @@ float SteeringVector::length() const {
 }
 
 HookSpec& SteeringVector::apply(HookSpec& spec, float strength, std::vector<int64_t> positions) const {
-  if (!std::isfinite(strength)) throw Error(ErrorCode::kInvalidArgument, cat("a strength of ", strength, " is asked for"));
+  if (!std::isfinite(strength))
+    throw Error(ErrorCode::kInvalidArgument, cat("a strength of ", strength, " is asked for"));
   std::vector<float> values = vector.to_vector<float>();
   for (float& x : values) x *= strength;
   return spec.add(point, from_vector(values, {static_cast<int64_t>(values.size())}), {std::move(positions), {}});
@@ -55,7 +56,8 @@ SteeringVector SteeringVector::load(const std::filesystem::path& path) {
   result.point = file.metadata().text(kPoint);
   try {
     const HookSite site = HookSite::parse(result.point);
-    if (is_per_layer(site.point) && site.layer == HookSite::kEveryLayer) throw bad(cat("'", result.point, "' is no layer"));
+    if (is_per_layer(site.point) && site.layer == HookSite::kEveryLayer)
+      throw bad(cat("'", result.point, "' is no layer"));
   } catch (const Error& error) {
     throw bad(error.what());
   }

@@ -49,8 +49,8 @@ SweepPlan::SweepPlan(const InterpModel& model, HookPoint point, const SweepCells
   }
   for (const int head : map_.heads) {
     if (head >= 0 && head < most_heads) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                cat("'", every_layer(point), "' has heads 0 to ", most_heads - 1, ", and head ", head, " is asked for"));
+    throw Error(ErrorCode::kInvalidArgument, cat("'", every_layer(point), "' has heads 0 to ", most_heads - 1,
+                                                 ", and head ", head, " is asked for"));
   }
 }
 

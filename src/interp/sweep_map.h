@@ -13,11 +13,12 @@ using SweepProgress = std::function<void(int64_t done, int64_t total)>;
 
 // Which cells of a run an intervention is tried on, one at a time.
 struct SweepCells {
-  std::vector<int> layers;         // empty: all that have the point
-  std::vector<int64_t> positions;  // below zero: from the end; empty: all
-  std::vector<int> heads;          // with by_head; empty: all
-  bool by_position = true;         // false: all positions together
-  bool by_head = false;            // each head alone; false: all together
+  std::vector<int> layers;                // empty: all that have the point
+  std::vector<int64_t> positions;         // below zero: from the end; empty: all
+  std::vector<int> heads;                 // with by_head; empty: all
+  bool by_position = true;                // false: all positions together
+  bool by_head = false;                   // each head alone; false: all together
+  int64_t most_bytes = int64_t{4} << 30;  // of values of the clean run; more are an Error(kOutOfMemory)
   SweepProgress progress;
 };
 

@@ -22,7 +22,8 @@ TunedLens TunedLens::load(const std::filesystem::path& path, int layers, int64_t
   const std::string prefix = file.find("layer_translators.0.weight") ? "layer_translators." : "";
   const auto read = [&](const std::string& name, const Shape& shape) {
     const TensorEntry* entry = file.find(name);
-    if (!entry) throw Error(ErrorCode::kBadFile, cat(path, ": there is no '", name, "' for a lens of ", layers, " layers"));
+    if (!entry)
+      throw Error(ErrorCode::kBadFile, cat(path, ": there is no '", name, "' for a lens of ", layers, " layers"));
     if (!(entry->shape == shape)) {
       throw Error(ErrorCode::kBadFile, cat(path, ": '", name, "' is ", entry->shape, ", expected ", shape));
     }
@@ -38,7 +39,8 @@ TunedLens TunedLens::load(const std::filesystem::path& path, int layers, int64_t
 
 Tensor TunedLens::operator()(int layer, const Tensor& rows) const {
   if (layer < 0 || layer >= layers()) {
-    throw Error(ErrorCode::kInvalidArgument, cat("the tuned lens has ", layers(), " layers, layer ", layer, " is asked for"));
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("the tuned lens has ", layers(), " layers, layer ", layer, " is asked for"));
   }
   const auto i = static_cast<size_t>(layer);
   return add(rows, add(matmul(rows, transpose(weights_[i], 0, 1)), biases_[i]));

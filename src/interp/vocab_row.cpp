@@ -1,40 +1,59 @@
 #include "interp/vocab_row.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+
+#include "models/recurrent/fast_exp.h"
 
 namespace wick {
 namespace {
 
-constexpr size_t kBlock = 1024;  // numbers that are summed in f32 before they join the f64 sum
+constexpr size_t kLanes = 8;      // sums side by side, so that compilers use SIMD instructions
+constexpr size_t kBlock = 1024;   // numbers that are summed in f32 before they join the f64 sums
+constexpr float kNothing = -100;  // e^this is 0 among numbers whose largest is 1
 
-template <typename Term>
-double sum_of(size_t count, const Term& term) {
-  double sum = 0;
+// Calls term(i, sums) for each i, where `sums` are those of one lane; their totals, in an order that is always the
+// same.
+template <size_t kSums, typename Term>
+std::array<double, kSums> sum_of(size_t count, const Term& term) {
+  std::array<double, kSums> totals{};
   for (size_t begin = 0; begin < count; begin += kBlock) {
-    float part = 0;
-    for (size_t i = begin; i < std::min(count, begin + kBlock); ++i) part += term(i);
-    sum += part;
+    const size_t end = std::min(count, begin + kBlock), whole = begin + (end - begin) / kLanes * kLanes;
+    float lanes[kSums][kLanes] = {};
+    for (size_t i = begin; i < whole; i += kLanes) {
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        const std::array<float, kSums> terms = term(i + lane);
+        for (size_t s = 0; s < kSums; ++s) lanes[s][lane] += terms[s];
+      }
+    }
+    for (size_t i = whole; i < end; ++i) {
+      const std::array<float, kSums> terms = term(i);
+      for (size_t s = 0; s < kSums; ++s) lanes[s][i - whole] += terms[s];
+    }
+    for (size_t s = 0; s < kSums; ++s) {
+      for (const float lane : lanes[s]) totals[s] += lane;
+    }
   }
-  return sum;
+  return totals;
 }
 
 }  // namespace
 
-VocabRow::VocabRow(std::span<const float> logits) : logits_(logits), log_sum_(0) {
-  const float most = *std::max_element(logits.begin(), logits.end());
-  log_sum_ = most + std::log(sum_of(logits.size(), [&](size_t i) { return std::exp(logits[i] - most); }));
+VocabRow::VocabRow(std::span<const float> logits) : logits_(logits) {
+  float most = logits.front();
+  for (const float logit : logits) most = logit > most ? logit : most;
+  const float* x = logits.data();
+  const auto [sum, weighted] = sum_of<2>(logits.size(), [x, most](size_t i) {
+    const float below = x[i] - most, kept = below > kNothing ? below : kNothing;
+    const float share = fast_exp(kept);
+    return std::array<float, 2>{share, share * kept};
+  });
+  log_sum_ = most + std::log(sum);
+  entropy_ = std::max(0.0, std::log(sum) - weighted / sum);
 }
 
 double VocabRow::probability(int32_t token) const { return std::exp(log_probability(token)); }
-
-double VocabRow::entropy() const {
-  const auto log_sum = static_cast<float>(log_sum_);
-  return sum_of(logits_.size(), [&](size_t i) {
-    const float log_p = logits_[i] - log_sum, p = std::exp(log_p);
-    return p > 0 ? -p * log_p : 0.f;
-  });
-}
 
 int64_t VocabRow::rank(int32_t token) const {
   const float own = logits_[static_cast<size_t>(token)];
@@ -65,15 +84,23 @@ std::vector<int32_t> VocabRow::best(int64_t count) const {
   return heap;
 }
 
-double kl_divergence(const VocabRow& p, const VocabRow& q) {
-  const auto zero = static_cast<int32_t>(0);
-  const double p_sum = p.logits()[0] - p.log_probability(zero), q_sum = q.logits()[0] - q.log_probability(zero);
-  const auto shift = static_cast<float>(q_sum - p_sum), log_sum = static_cast<float>(p_sum);
-  const double sum = sum_of(p.logits().size(), [&](size_t i) {
-    const float weight = std::exp(p.logits()[i] - log_sum);
-    return weight > 0 ? weight * (p.logits()[i] - q.logits()[i] + shift) : 0.f;
+void VocabRow::write_probabilities(std::span<float> out) const {
+  const auto log_sum = static_cast<float>(log_sum_);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = fast_exp(logits_[i] - log_sum);
+}
+
+double kl_divergence(const VocabRow& p, std::span<const float> probabilities, const VocabRow& q) {
+  const float *weight = probabilities.data(), *a = p.logits().data(), *b = q.logits().data();
+  const auto [sum] = sum_of<1>(probabilities.size(), [=](size_t i) {
+    return std::array<float, 1>{weight[i] > 0 ? weight[i] * (a[i] - b[i]) : 0.f};
   });
-  return std::max(sum, 0.0);
+  return std::max(sum + q.log_sum() - p.log_sum(), 0.0);
+}
+
+double kl_divergence(const VocabRow& p, const VocabRow& q) {
+  std::vector<float> probabilities(p.logits().size());
+  p.write_probabilities(probabilities);
+  return kl_divergence(p, probabilities, q);
 }
 
 }  // namespace wick

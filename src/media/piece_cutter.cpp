@@ -11,7 +11,6 @@ namespace wick {
 namespace {
 
 constexpr int64_t kRate = 16000, kHop = 160;
-constexpr int kPause = 1000, kKeptPause = 400;  // milliseconds
 constexpr int64_t kRest = kRate / 5;            // a piece that would be shorter than this is left out
 constexpr int64_t kRemembered = 3 * kRate;      // of sound in which nobody spoke yet
 constexpr int64_t kSearched = 5 * kRate;        // before the longest, for a quiet moment
@@ -26,17 +25,20 @@ std::unique_ptr<VoiceScorer> or_energy(std::unique_ptr<VoiceScorer> scorer) {
   return scorer;
 }
 
-SegmentOptions segment_options() {
+SegmentOptions segment_options(const PauseOptions& pauses) {
+  constexpr float kHysteresis = 0.15f;
   SegmentOptions options = SegmentOptions::for_energy();
-  options.min_silence = kPause;
-  options.padding = kKeptPause;
+  options.start = pauses.threshold;
+  options.stop = std::max(pauses.threshold - kHysteresis, pauses.threshold / 2);
+  options.min_silence = pauses.least;
+  options.padding = std::min(pauses.kept, pauses.least);
   return options;
 }
 
 }  // namespace
 
 PieceCutter::PieceCutter(const PieceOptions& options, std::unique_ptr<VoiceScorer> scorer)
-    : options_(options), activity_(or_energy(std::move(scorer)), segment_options()) {
+    : options_(options), activity_(or_energy(std::move(scorer)), segment_options(options.pauses)) {
   if (!(options.longest >= 1) || options.longest > 86'400) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("pieces of at most ", options.longest, " s are asked for; they can be 1 to 86,400 s long"));
@@ -78,7 +80,7 @@ void PieceCutter::take_hop(std::span<const float> hop, std::vector<SoundPiece>& 
 
 // A pause at the very beginning counts like any other: a short one stays.
 void PieceCutter::open(int64_t since) {
-  const bool from_start = last_cut_ == 0 && since < kRate * kPause / 1000;
+  const bool from_start = last_cut_ == 0 && since < kRate * options_.pauses.least / 1000;
   open_ = from_start ? 0 : std::max(since, last_cut_);
 }
 

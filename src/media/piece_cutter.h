@@ -10,11 +10,20 @@
 
 namespace wick {
 
+// What a pause is. Times are milliseconds.
+struct PauseOptions {
+  float threshold = 0.5f;  // scores from this on are speech
+  int least = 1000;        // shorter ones are part of a piece
+  int kept = 400;          // of it on each side; not more than `least`
+  bool operator==(const PauseOptions&) const = default;
+};
+
 struct PieceOptions {
   double longest = 30;  // seconds
-  // Pauses of at least a second end a piece and are left out but for a little on each side. Without this, everything is
-  // kept and pieces end at their longest.
+  // Pauses end a piece and are left out but for a little on each side. Without this, everything is kept and pieces end at
+  // their longest.
   bool skips_silence = true;
+  PauseOptions pauses = {};
 };
 
 // Sound of one mono recording at 16 kHz.
@@ -30,7 +39,7 @@ struct SoundPiece {
 // stream is cut as a file is. Holds less than two pieces.
 class PieceCutter {
  public:
-  // Throws Error(kInvalidArgument) for pieces shorter than a second.
+  // Throws Error(kInvalidArgument) for pieces shorter than a second and pauses that make no sense.
   explicit PieceCutter(const PieceOptions& options, std::unique_ptr<VoiceScorer> scorer = nullptr);
 
   // Pieces that came to their end. Throws Error(kBadFile) when a sample is not a finite number.

@@ -45,8 +45,8 @@ class LanguageModel {
   // written.
   Tensor forward(const ForwardBatch& batch, const KvCache& cache) const;
 
-  // For looking inside: the logits [rows, vocabulary] that rows [rows, hidden] of the residual stream would give, behind
-  // the last norm or without it. Throws Error(kUnsupported) where a model has no such thing.
+  // For looking inside: the logits [rows, vocabulary] that rows [rows, hidden] of the residual stream would give,
+  // behind the last norm or without it. Throws Error(kUnsupported) where a model has no such thing.
   virtual Tensor project_to_vocab(const Tensor& rows, bool final_norm) const;
   virtual StreamReader stream_reader() const;
   // `point` is kAttnOut or kMlpOut. Without a linear where that part of the layer does not end in one product.

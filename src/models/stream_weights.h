@@ -5,7 +5,8 @@
 
 namespace wick {
 
-// How logits are read off the residual stream: cap(scale * head(norm(x))). What it points to lives as long as the model.
+// How logits are read off the residual stream: cap(scale * head(norm(x))). What it points to lives as long as the
+// model.
 struct StreamReader {
   const Norm* norm = nullptr;
   const Linear* head = nullptr;

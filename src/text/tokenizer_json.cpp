@@ -178,11 +178,11 @@ class Reader {
     if (!right.starts_with(continuing_prefix)) {
       throw bad(cat("merge ", rank, ": ", in_quotes(right), " does not start with ", in_quotes(continuing_prefix)));
     }
-    const auto joined = [&] { return cat(left, right.substr(continuing_prefix.size())); };
-    if (result == Vocabulary::kNone) check_piece_of_merge(joined(), result, rank);
+    const std::string_view added = right.substr(continuing_prefix.size());
+    if (result == Vocabulary::kNone) check_piece_of_merge(cat(left, added), result, rank);
     if (result == left_id || result == right_id) {
-      throw bad(cat("merge ", rank, ": ", in_quotes(left), " and ", in_quotes(right), " make ", in_quotes(joined()),
-                    " again, which never ends"));
+      throw bad(cat("merge ", rank, ": ", in_quotes(left), " and ", in_quotes(right), " make ",
+                    in_quotes(cat(left, added)), " again, which never ends"));
     }
     table.add(left_id, right_id, rank, result);
   }

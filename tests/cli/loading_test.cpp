@@ -100,6 +100,23 @@ TEST_F(Loading, AnUnknownFamilyIsInferred) {
   EXPECT_TRUE(contains(verified.output, "inferred from config.json")) << verified.output;
 }
 
+TEST_F(Loading, ModelsThatListen) {
+  for (const char* name : {"qwen3_asr", "qwen3_asr-thinker", "whisper", "wav2vec2", "wav2vec2-conformer"}) {
+    SCOPED_TRACE(name);
+    model_ = fixture_folders(name).front();
+    const auto json = loading();
+    EXPECT_EQ(json.at("ok"), true) << json;
+    EXPECT_GT(json.at("wanted"), 20);
+  }
+  model_ = folder_.path() / "whisper";
+  fs::copy(fixture_folders("whisper").front(), model_);
+  fs::permissions(model_ / "model.safetensors", fs::perms::owner_all);
+  change("model.safetensors", "encoder_attn.q_proj.bias", "encoder_attn.q_porj.bias");
+  const auto json = loading();
+  EXPECT_EQ(json.at("ok"), false);
+  EXPECT_TRUE(contains(json.at("missing").at(0).at("name"), "encoder_attn.q_proj.bias")) << json;
+}
+
 TEST_F(Loading, SettingsThatMakeNoSenseAreShown) {
   change("config.json", "\"num_attention_heads\": ", "\"num_attention_heads\": -");
   const auto json = loading();

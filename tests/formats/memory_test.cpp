@@ -6,6 +6,7 @@
 #include "formats/checkpoint.h"
 #include "formats/safetensors_writer.h"
 #include "support/file_bytes.h"
+#include "support/sanitized.h"
 #include "support/temp_folder.h"
 #include "tensor/create.h"
 
@@ -13,14 +14,6 @@ namespace wick {
 namespace {
 
 #if defined(__linux__)
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 
 // A line of /proc/self/status, in bytes.
 int64_t status_bytes(const std::string& field) {

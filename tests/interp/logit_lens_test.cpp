@@ -95,8 +95,8 @@ TEST_P(LensFamilyTest, LossesAndNormsAreThoseOfTheRun) {
   const int last = model.facts().layers - 1;
   const auto expected = [&](const Tensor& x) { return sqrt(sum(sqr(x), {1})); };
   expect_close(reshape(narrow(norms, 0, 1, 1), {12}), expected(cache.at("blocks.1.hook_resid_pre")), 1e-5, "layer 1");
-  expect_close(reshape(narrow(norms, 0, last + 1, 1), {12}),
-               expected(cache.at(hook_name(HookPoint::kResidPost, last))), 1e-5, "norms at the end");
+  expect_close(reshape(narrow(norms, 0, last + 1, 1), {12}), expected(cache.at(hook_name(HookPoint::kResidPost, last))),
+               1e-5, "norms at the end");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LensFamilyTest, testing::ValuesIn(interp_families()),
@@ -161,7 +161,7 @@ TEST(VocabRowTest, TiesGoToTheLowerNumber) {
   EXPECT_EQ(row.rank(3), 5);
   double sum = 0;
   for (int32_t i = 0; i < 6; ++i) sum += row.probability(i);
-  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_NEAR(sum, 1, 1e-6);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ class PatchFamilyTest : public testing::TestWithParam<std::string> {
   PatchFamilyTest() : model_(interp_of(GetParam())), clean_(some_tokens(kTokens, 1)), corrupted_(clean_) {
     corrupted_[3] = (clean_[3] + 50) % 192;
     corrupted_[9] = (clean_[9] + 77) % 192;
+    corrupted_[19] = (clean_[19] + 5) % 192;  // within every window of the last token
   }
 
   // The same point by point, without sharing and without batches.
@@ -143,8 +144,7 @@ TEST_P(PatchFamilyTest, AblationsPutInWhatTheySay) {
 
   const AblationValues sample(model_, HookPoint::kAttnOut, Ablation::kResample, texts, 1);
   HookSpec sample_spec;
-  patch_from(sample_spec, cache, "blocks.1.hook_attn_out",
-             {check_positions({}, kTokens), {}}, 1);
+  patch_from(sample_spec, cache, "blocks.1.hook_attn_out", {check_positions({}, kTokens), {}}, 1);
   EXPECT_EQ(ablation_sweep(model_, corrupted_, sample, cells, metric).at(0), alone(sample_spec, metric));
   EXPECT_ERROR(AblationValues(model_, HookPoint::kAttnOut, Ablation::kMean), kInvalidArgument, "needs reference texts");
 }
@@ -171,6 +171,41 @@ TEST_P(PatchFamilyTest, PathsOfNothingCarryNothing) {
 
 INSTANTIATE_TEST_SUITE_P(All, PatchFamilyTest, testing::ValuesIn(interp_families()),
                          [](const auto& test) { return test_name(test.param); });
+
+class PassTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(PassTest, CutsAndThreadsMakeNoDifference) {
+  const std::vector<int32_t> clean = some_tokens(35, 1), corrupted = some_tokens(35, 2);
+  const Metric metric = Metric::logit(7);
+  const auto values_with = [&](int64_t rows, int threads) {
+    const ThreadCount count(threads);
+    LanguageInterpOptions options;
+    options.rows_per_pass = rows;
+    const LanguageInterp model = interp_of(GetParam(), options);
+    return patch_sweep(model, clean, corrupted, HookPoint::kAttnOut, {}, metric).values;
+  };
+  const std::vector<double> expected = values_with(2048, 2);
+  EXPECT_EQ(expected.size(), 70u);
+  EXPECT_EQ(values_with(1, 2), expected);
+  EXPECT_EQ(values_with(50, 3), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PassTest, testing::Values("qwen3", "gemma2", "lfm2", "mamba", "rwkv"));
+
+TEST(FirstHookedPositionTest, IsWhereTheFirstEditIs) {
+  const Tensor row = zeros({64});
+  HookSpec spec;
+  EXPECT_EQ(first_hooked_position(spec, 9), 9);
+  spec.replace("blocks.1.hook_mlp_out", row, {{6, 4}, {}}).zero("hook_embed", {{5}, {}});
+  EXPECT_EQ(first_hooked_position(spec, 9), 4);
+  EXPECT_EQ(first_hooked_position(HookSpec(spec).zero("hook_embed"), 9), 0);
+  EXPECT_EQ(first_hooked_position(HookSpec(spec).capture("hook_embed"), 9), 0);
+  EXPECT_EQ(first_hooked_position(HookSpec(spec).knockout(0, {{7, 2}}), 9), 0);
+  EXPECT_EQ(first_hooked_position(HookSpec(spec).zero("blocks.0.mixer.hook_state", {{7}, {}}), 9), 0);
+  EXPECT_EQ(
+      first_hooked_position(HookSpec(spec).call("hook_embed", [](const Tensor& x, const HookMoment&) { return x; }), 9),
+      0);
+}
 
 class KnockoutFamilyTest : public testing::TestWithParam<const char*> {};
 

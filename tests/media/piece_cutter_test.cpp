@@ -67,6 +67,29 @@ TEST(PieceCutter, EndsPiecesAtPauses) {
   EXPECT_EQ(pieces[1].end(), std::ssize(room.sound));  // a short pause at the end stays
 }
 
+TEST(PieceCutter, APauseIsWhatTheOptionsSay) {
+  Room room;
+  room.speech(2);
+  room.pause(0.6);
+  room.speech(2);
+  room.pause(1.5);
+  room.speech(2);
+  const auto pieces = [&](const PauseOptions& pauses) { return cut(room.sound, {.pauses = pauses}, 1000); };
+  EXPECT_EQ(pieces({}).size(), 2u);
+  EXPECT_EQ(pieces({.least = 2000}).size(), 1u);
+  const std::vector<SoundPiece> three = pieces({.least = 400, .kept = 100});
+  ASSERT_EQ(three.size(), 3u);
+  EXPECT_NEAR(static_cast<double>(three[0].end()) / kRate, 2.1, 0.15);
+  EXPECT_NEAR(static_cast<double>(three[1].begin) / kRate, 2.5, 0.15);
+  // More than the pause itself is not kept, and pieces never overlap.
+  const std::vector<SoundPiece> close = pieces({.least = 400, .kept = 5000});
+  ASSERT_EQ(close.size(), 3u);
+  EXPECT_LE(close[0].end(), close[1].begin);
+  EXPECT_LE(close[1].end(), close[2].begin);
+  EXPECT_ERROR(pieces({.least = -1}), kInvalidArgument, "a duration is negative");
+  EXPECT_ERROR(pieces({.threshold = 2}), kInvalidArgument, "speech starts at a score of 2");
+}
+
 TEST(PieceCutter, KeepsShortSoundWhole) {
   Room room;
   room.pause(0.7);

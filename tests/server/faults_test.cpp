@@ -14,6 +14,7 @@
 #include "server/heap_limits.h"
 #include "support/api_server.h"
 #include "support/fault_visits.h"
+#include "support/sanitized.h"
 
 namespace wick {
 namespace {
@@ -21,12 +22,6 @@ namespace {
 constexpr uint64_t kSeed = 20;
 constexpr int kClients = 8;
 constexpr int64_t kMebibyte = 1 << 20;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMemoryIsOurs = false;  // sanitizers keep what is freed, and count for themselves
-#else
-constexpr bool kMemoryIsOurs = true;
-#endif
 
 uint64_t visits() {
   const char* wanted = std::getenv("WICK_FAULT_REQUESTS");
@@ -147,7 +142,7 @@ TEST_F(Faults, AreSurvivedAndEverybodyElseIsAnswered) {
   const Memory end = memory_now();
   EXPECT_EQ(problems_, 0);
   for (const FaultVisit::Kind& kind : FaultVisit::kinds()) EXPECT_GT(counts_[kind.name], 0) << kind.name;
-  if (kMemoryIsOurs) {
+  if (!kSanitized) {
     EXPECT_LT(end.allocated, third.allocated + 2 * kMebibyte);  // caches are still filling
     EXPECT_LT(end.resident, third.resident + 32 * kMebibyte);   // see limit_heap
   }
@@ -166,7 +161,7 @@ TEST_F(Faults, ALargeRequestLeavesNoMemoryBehind) {
   body += "]}";
   const int64_t before = resident_bytes();
   for (int i = 0; i < 3; ++i) EXPECT_EQ(server_.post("/v1/completions", body).status, 200);
-  if (kMemoryIsOurs) {
+  if (!kSanitized) {
     EXPECT_TRUE(comes_true([&] { return resident_bytes() < before + 32 * kMebibyte; }))
         << before << " -> " << resident_bytes();
   }

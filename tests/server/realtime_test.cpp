@@ -89,6 +89,33 @@ TEST_F(RealtimeSessions, HearInFramesWhatIsHeardInAFile) {
   EXPECT_EQ(turns, segments);
 }
 
+TEST_F(RealtimeSessions, TheSessionSaysWhatAPauseIs) {
+  const std::vector<SpeechSample> samples = speech_samples();
+  const std::vector<float> pause(11200);  // 0.7 s
+  const auto speak = [&](RealtimeClient& client) {
+    for (int i = 0; i < 2; ++i) {
+      client.speak(samples[static_cast<size_t>(i)].samples());
+      client.speak(pause);
+    }
+  };
+  RealtimeClient patient = connect();
+  speak(patient);
+  patient.send({{"type", "input_audio_buffer.commit"}});
+  patient.next(kCompleted);
+  EXPECT_EQ(std::count_if(patient.events().begin(), patient.events().end(),
+                          [](const OrderedJson& event) { return event["type"] == kStarted; }),
+            1);
+
+  RealtimeClient quick = connect({{"type", "server_vad"}, {"silence_duration_ms", 300}, {"prefix_padding_ms", 250}});
+  speak(quick);
+  EXPECT_EQ(quick.next(kCompleted)["transcript"], samples[0].heard);
+  EXPECT_EQ(quick.next(kCompleted)["transcript"], samples[1].heard);
+  quick.update(input({{"turn_detection", {{"type", "server_vad"}, {"threshold", 0.6}}}}));
+  const OrderedJson turns = quick.next("session.updated")["session"]["audio"]["input"]["turn_detection"];
+  EXPECT_EQ(turns["silence_duration_ms"], 300);
+  EXPECT_NEAR(turns["threshold"].get<double>(), 0.6, 1e-6);
+}
+
 TEST_F(RealtimeSessions, TimesCountFromTheBeginningOfTheSession) {
   RealtimeClient client = connect();
   const SpeechSample sample = speech_samples()[1];
@@ -227,6 +254,8 @@ TEST_F(RealtimeSessions, MistakesAreToldAndTheSessionGoesOn) {
   update(input({{"format", {{"type", "audio/pcmu"}}}}), "invalid_value");
   update(input({{"format", format(1000)}}), "invalid_value");
   update(input({{"turn_detection", {{"type", "semantic_vad"}}}}), "invalid_value");
+  update(input({{"turn_detection", {{"silence_duration_ms", 0}}}}), "invalid_value");
+  update(input({{"turn_detection", {{"threshold", 1.5}}}}), "invalid_value");
   EXPECT_EQ(update(input({{"transcription", {{"model", "whisper-9"}}}}), "model_not_found"),
             "there is no speech model 'whisper-9'; known are: 'ember-asr', 'broken'");
   update({{"model", "nobody"}}, "model_not_found");

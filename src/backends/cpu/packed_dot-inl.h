@@ -39,7 +39,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // a[2l] * b[2l] + a[2l + 1] * b[2l + 1] of 16-bit lanes.
 template <class D32, class V16>
-HWY_INLINE hn::Vec<D32> MulPairs(D32 d32, V16 a, V16 b) {
+HWY_INLINE hn::Vec<D32> MulPairs([[maybe_unused]] D32 d32, V16 a, V16 b) {
 #if HWY_ARCH_X86
   if constexpr (hn::MaxLanes(D32()) == 4) return hn::Vec<D32>{_mm_madd_epi16(a.raw, b.raw)};
 #if HWY_TARGET <= HWY_AVX2

@@ -14,9 +14,9 @@ double to_seconds(int64_t samples) { return static_cast<double>(samples) / kRate
 }  // namespace
 
 SpeechStream::SpeechStream(std::shared_ptr<const SpeechRecognizer> recognizer, const RecognizeOptions& options,
-                           std::unique_ptr<VoiceScorer> scorer)
+                           const PauseOptions& pauses, std::unique_ptr<VoiceScorer> scorer)
     : recognizer_(std::move(recognizer)),
-      cutter_({recognizer_->longest_piece(options), options.skips_silence}, std::move(scorer)),
+      cutter_({recognizer_->longest_piece(options), options.skips_silence, pauses}, std::move(scorer)),
       utterance_(recognizer_->listen(options)) {}
 
 double SpeechStream::seconds() const { return to_seconds(cutter_.samples()); }

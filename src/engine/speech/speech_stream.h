@@ -30,9 +30,9 @@ using StreamCallback = FunctionRef<void(const StreamEvent&)>;
 // there, so models that hear a piece at a time (Qwen3-ASR) end with the text of the whole file. One thread at a time.
 class SpeechStream {
  public:
-  // `scorer` tells where somebody speaks; null: EnergyScorer.
+  // `scorer` tells where somebody speaks; null: EnergyScorer. Files are cut with the pauses that stand here by default.
   SpeechStream(std::shared_ptr<const SpeechRecognizer> recognizer, const RecognizeOptions& options,
-               std::unique_ptr<VoiceScorer> scorer = nullptr);
+               const PauseOptions& pauses = {}, std::unique_ptr<VoiceScorer> scorer = nullptr);
 
   // Sound of any length, mono at 16 kHz. Guesses once, at its end, if enough new sound has come since the last time:
   // who falls behind pushes more at a time and guesses less often.

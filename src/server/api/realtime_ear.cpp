@@ -129,7 +129,7 @@ void RealtimeEar::hear(const Task& task) {
   if (!settings_.finds_turns) item_ = task.item;
   if (!stream_) {
     try {
-      stream_ = std::make_unique<SpeechStream>(host_.use(settings_.model), settings_.options);
+      stream_ = std::make_unique<SpeechStream>(host_.use(settings_.model), settings_.options, settings_.pauses);
       resampler_ = std::make_unique<Resampler>(settings_.sample_rate, kHeardRate);
     } catch (const std::exception& error) {
       is_deaf_ = true;

@@ -19,6 +19,7 @@ struct EarSettings {
   RecognizeOptions options;
   int sample_rate = 24000;
   bool finds_turns = true;  // at pauses; else a turn is what lies between two commits
+  PauseOptions pauses;
 };
 
 // Who wants to know what is said. Called on threads of the SpeechHost, one call at a time; times are seconds from the

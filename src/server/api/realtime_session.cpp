@@ -138,6 +138,7 @@ EarSettings RealtimeSession::ear_settings() const {
   ear.options.context = settings_.prompt;
   ear.sample_rate = settings_.sample_rate;
   ear.finds_turns = settings_.turn_detection.has_value();
+  ear.pauses = settings_.pauses();
   return ear;
 }
 

@@ -136,7 +136,14 @@ const Fields<TurnDetection>& TurnDetection::fields() {
                                       .add("type", &R::type, "A turn ends with a pause.")
                                       .words({"server_vad"})
                                       .add("create_response", &R::create_response, "Answer each turn.")
-                                      .add("interrupt_response", &R::interrupt_response, "Speech ends an answer.");
+                                      .add("interrupt_response", &R::interrupt_response, "Speech ends an answer.")
+                                      .add("threshold", &R::threshold, "How sure it must be that somebody speaks.")
+                                      .range(0.01, 1)
+                                      .add("silence_duration_ms", &R::silence_duration_ms, "The pause that ends a turn.")
+                                      .range(100, 60'000)
+                                      .add("prefix_padding_ms", &R::prefix_padding_ms,
+                                           "How much of a pause belongs to a turn, before and behind it.")
+                                      .range(0, 60'000);
   return fields;
 }
 
@@ -188,7 +195,13 @@ void RealtimeSettings::update_response(const Json& response) {
 
 bool RealtimeSettings::hears_like(const RealtimeSettings& other) const {
   return sample_rate == other.sample_rate && speech_model == other.speech_model && language == other.language &&
-         prompt == other.prompt && turn_detection.has_value() == other.turn_detection.has_value();
+         prompt == other.prompt && turn_detection.has_value() == other.turn_detection.has_value() &&
+         pauses() == other.pauses();
+}
+
+PauseOptions RealtimeSettings::pauses() const {
+  if (!turn_detection) return {};
+  return {turn_detection->threshold, turn_detection->silence_duration_ms, turn_detection->prefix_padding_ms};
 }
 
 OrderedJson RealtimeSettings::json(const std::string& id) const {

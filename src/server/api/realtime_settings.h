@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "media/piece_cutter.h"
 #include "server/api/fields.h"
 
 namespace wick {
@@ -12,6 +13,8 @@ struct TurnDetection {
   std::string type = "server_vad";
   bool create_response = false;    // an answer begins when the user has finished
   bool interrupt_response = true;  // an answer ends when the user begins to speak
+  float threshold = 0.5f;
+  int silence_duration_ms = 1000, prefix_padding_ms = 400;
   static const Fields<TurnDetection>& fields();
 };
 
@@ -31,6 +34,8 @@ struct RealtimeSettings {
   void update(const Json& session);
   // What a response.create says for itself.
   void update_response(const Json& response);
+  // What ends a turn.
+  PauseOptions pauses() const;
   // Whether sound is heard in the same way.
   bool hears_like(const RealtimeSettings& other) const;
   // As session.created and session.updated tell it.
