@@ -56,7 +56,7 @@ export class CellGrid {
     });
     window.addEventListener('keydown', (event) => this.press(event));
     window.addEventListener('focus', () => this.moveCursor(0, 0, window.matches(':focus-visible')));
-    window.addEventListener('blur', () => this.schedule());
+    window.addEventListener('blur', () => this.leave());
   }
 
   // values: a Float32Array of parts from 0 to 1, row by row from the top. text(row, column), rowLabel(row) and
@@ -413,6 +413,10 @@ export function showPopover(pairs, x, y) {
   const below = y + 16;
   popover.style.top = `${below + size.height < innerHeight - 8 ? below : Math.max(8, y - size.height - 16)}px`;
 }
+
+// Where its cell has gone, a popover tells nothing.
+const goes = ({target}) => target.classList?.contains('cell-window') || hidePopover();
+addEventListener('scroll', goes, {capture: true, passive: true});
 
 export function hidePopover() {
   popover.hidden = true;
