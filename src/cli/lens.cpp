@@ -118,7 +118,7 @@ void add_lens(CLI::App& app, Action& action) {
       "that is one token, with its blank (\" Paris\"), or #NUMBER. · is a blank, ⏎ a line end.\n\n"
       "Examples:\n"
       "  wick lens -p \"What is 7 plus 5?\" -n 8\n"
-      "  wick lens -p \"What is 7 plus 5?\" --prefix \"7 plus 5 is\" --positions=-1 --top 5\n"
+      "  wick lens -p \"What is 7 plus 5?\" --prefix \"7 + 5 = \" --positions=-1 --top 5\n"
       "  wick lens model.gguf --raw -p \"The capital of France is\" --follow \" Paris\"\n"
       "  wick lens -p \"Who are you?\" --attribution head --norms --loss --html lens.html");
   command->callback([&action, arguments] { action = [arguments] { return lens(*arguments); }; });

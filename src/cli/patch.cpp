@@ -254,10 +254,10 @@ void add_patch(CLI::App& app, Action& action) {
       "have\n"
       "the same number of tokens. A TOKEN is text that is one token, with its blank (\" Paris\"), or #NUMBER.\n\n"
       "Examples:\n"
-      "  wick patch -p \"What is 2 plus 3?\" -c \"What is 2 plus 6?\" --prefix \"2 plus \"\n"
-      "  wick patch -p \"What is 2 plus 3?\" -c \"What is 2 plus 6?\" --prefix \"2 plus \" --by-head\n"
-      "  wick patch -p \"What is 2 plus 3?\" --prefix \"2 plus \" --knockout --from=-1\n"
-      "  wick patch -p \"What is 2 plus 3?\" --prefix \"2 plus \" --ablate zero --point attn_out --point mlp_out");
+      "  wick patch -p \"What is 2 plus 3?\" -c \"What is 2 plus 6?\" --prefix \"2 + \"\n"
+      "  wick patch -p \"What is 2 plus 3?\" -c \"What is 2 plus 6?\" --prefix \"2 + \" --by-head\n"
+      "  wick patch -p \"What is 2 plus 3?\" --prefix \"2 + \" --knockout --from=-1\n"
+      "  wick patch -p \"What is 2 plus 3?\" --prefix \"2 + \" --ablate zero --point attn_out --point mlp_out");
   command->callback([&action, arguments] {
     if (!arguments->from.empty() && !arguments->knockout) throw CLI::RequiresError("--from", "--knockout");
     action = [arguments] {

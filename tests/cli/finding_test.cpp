@@ -109,6 +109,15 @@ TEST_F(Finding, TheyAreTheInductionHeads) {
                           first, second, next));
 }
 
+TEST_F(Finding, DigitsComeAnotherWay) {
+  const auto sweep = wick_json("patch", {"-c", "What is 2 plus 6?", "--by-head"},
+                               {"-p", "What is 2 plus 3?", "--prefix", "2 + ", "--json"})
+                         .at("sweeps")[0]
+                         .at("shown");
+  expect_said(fmt::format("head 4.1 alone restores {:.2f} of the answer", sweep[17].get<double>()));
+  for (size_t i = 0; i < sweep.size(); ++i) EXPECT_TRUE(i == 17 || std::abs(sweep[i].get<double>()) < 0.05) << i;
+}
+
 TEST_F(Finding, ASumBecomesAStory) {
   const auto answers =
       wick_json("steer",
