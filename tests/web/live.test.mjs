@@ -88,7 +88,8 @@ if (url) {
     await page.click('.record');
     await page.waitFor(() => document.querySelector('.record').getAttribute('aria-pressed') === 'false');
     assert.equal(await page.run(() => document.querySelector('.transcribe .notice').hidden), true);
-    assert.match((await page.texts('.segment:not(.open) p')).join(' '), /looked at the key/);
+    // Where exactly it was stopped differs, and with it what the model makes of the word before.
+    assert.match((await page.texts('.segment:not(.open) p')).join(' '), /look(ed|s) at the key/);
     await page.screenshot('live-microphone');
   });
 }
