@@ -9,7 +9,7 @@
 
 namespace wick {
 
-// A file mapped read-only into memory. Pages are read when touched and shared between processes, until use_large_pages().
+// A file mapped read-only into memory. Pages are read when touched and shared by processes, until use_large_pages().
 //
 // The bytes are those of the file itself: if another process makes the file shorter while it is open, touching a page
 // past the new end kills the process (SIGBUS), as with every mapping. Replace model files by renaming a new one over

@@ -26,7 +26,8 @@ struct ModelArguments {
   void check() const;  // throws CLI::ExcludesError; call it when the options are read
 };
 
-// A path, a name of the hub that is in the cache, or Ember by name or by no name. Throws Error that says what MODEL can be when there is none of that name.
+// A path, a name of the hub that is in the cache, or Ember by name or by no name. Throws Error that says what MODEL can
+// be when there is none of that name.
 std::shared_ptr<const TextModel> load_named_model(const std::string& name, const LoadOptions& options);
 // Loads the model with a progress bar. Throws Error that says what MODEL can be when there is none of that name.
 std::shared_ptr<const TextModel> load_text_model(const ModelArguments& arguments);

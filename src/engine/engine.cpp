@@ -214,10 +214,9 @@ Tensor Engine::forward(const StepPlan& plan) {
     std::transform(begin, begin + planned.tokens, std::back_inserter(batch_.tokens), token_or_place);
     batch_.tokens.insert(batch_.tokens.end(), sequence.draft.begin(), sequence.draft.end());
     const int64_t rows = static_cast<int64_t>(batch_.tokens.size()) - first_row;
-    batch_.sequences.push_back({rows, sequence.computed, sequence.blocks,
-                                sequence.state.empty() ? nullptr : &sequence.state,
-                                sequence.request->has_hooks() ? &sequence.hooks : nullptr,
-                                sequence.request->wanted.embeddings});
+    batch_.sequences.push_back(
+        {rows, sequence.computed, sequence.blocks, sequence.state.empty() ? nullptr : &sequence.state,
+         sequence.request->has_hooks() ? &sequence.hooks : nullptr, sequence.request->wanted.embeddings});
     LogitRows wanted{static_cast<int64_t>(batch_.logit_rows.size())};
     if (planned.reaches_end() && sequence.answer->wants_tokens()) {
       wanted.chosen = 1 + static_cast<int64_t>(sequence.draft.size());

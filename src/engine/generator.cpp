@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kSettledTokens = 8;  // an answer of more is taken to be a long one
-constexpr int64_t kFirstChunk = 32;  // tokens, while it is not known how long a pass takes; and the least
+constexpr int64_t kFirstChunk = 32;   // tokens, while it is not known how long a pass takes; and the least
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 

@@ -40,7 +40,8 @@ class LinearProbe {
   std::string point;                // where the rows come from; may be empty
   std::vector<std::string> labels;  // what the classes stand for; empty, or one each
 
-  // As safetensors: "weight" and "bias", with the point and the labels as metadata. load throws Error(kBadFile) naming what is wrong.
+  // As safetensors: "weight" and "bias", with the point and the labels as metadata. load throws Error(kBadFile) naming
+  // what is wrong.
   void save(const std::filesystem::path& path) const;
   static LinearProbe load(const std::filesystem::path& path);
 

@@ -20,7 +20,8 @@ const WebFile* find_web_file(std::string_view path);
 
 // To be sent with every file: nothing from elsewhere, no inline script or style, no HTML made from text.
 inline constexpr std::string_view kContentSecurityPolicy =
-    "default-src 'self'; media-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "default-src 'self'; media-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
 }  // namespace wick

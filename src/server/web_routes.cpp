@@ -22,12 +22,11 @@ HttpResponse answer(const WebFile& file, const HttpRequest& request) {
 }
 
 void add_file(Router& router, std::string path, const WebFile& file) {
-  router.add(
-      "GET", std::move(path),
-      [&file](const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange) {
-        exchange->send(answer(file, request));
-      },
-      {.quick = true, .is_public = true});
+  router.add("GET", std::move(path),
+             [&file](const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange) {
+               exchange->send(answer(file, request));
+             },
+             {.quick = true, .is_public = true});
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 #include "base/checked.h"
 #include "base/env.h"
-#include "base/machine.h"
 #include "base/large_pages.h"
+#include "base/machine.h"
 #include "base/mapped_file.h"
 #include "base/philox.h"
 #include "support/errors.h"
@@ -113,7 +113,8 @@ TEST(MappedFile, LargePagesAreCopiedOnlyWhereTheyMay) {
   setenv("WICK_COPY_WEIGHTS", "0", 1);
   check(false);
   setenv("WICK_COPY_WEIGHTS", "yes", 1);
-  EXPECT_ERROR(MappedFile::open(folder.path() / "data")->use_large_pages(), kInvalidArgument, "WICK_COPY_WEIGHTS='yes'");
+  EXPECT_ERROR(MappedFile::open(folder.path() / "data")->use_large_pages(), kInvalidArgument,
+               "WICK_COPY_WEIGHTS='yes'");
   unsetenv("WICK_COPY_WEIGHTS");
   MappedFile::in_memory("name", {}, nullptr)->use_large_pages();
 }

@@ -31,8 +31,7 @@ class ApiServer {
       if (has_ember()) listeners.push_back({"ember-asr", {}, {}});
       speech = std::make_shared<SpeechHost>(std::move(listeners), 2, 4);
     }
-    api_ = std::make_unique<Api>(host_, metrics_, std::move(journal), nullptr, std::move(speech),
-                                 std::move(inspector));
+    api_ = std::make_unique<Api>(host_, metrics_, std::move(journal), nullptr, std::move(speech), std::move(inspector));
     Router router;
     api_->add_routes(router);
     options.metrics = metrics_;

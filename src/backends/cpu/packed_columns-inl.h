@@ -90,9 +90,8 @@ HWY_INLINE void UnpackSixBits(const Block* const* HWY_RESTRICT rows, int64_t blo
   int32_t* mins_at = panel.mins + block * 8 * kPanel;
   for (int64_t half = 0; half < 2; ++half) {
     const VColumn s = scales[half], m = mins[half];
-    Unroll<4>([&](auto byte) WICK_PACKED_INLINE {
-      StoreColumn(ByteOf<byte()>(s), scales_at + (half * 4 + byte()) * kPanel);
-    });
+    Unroll<4>([&](auto byte)
+                  WICK_PACKED_INLINE { StoreColumn(ByteOf<byte()>(s), scales_at + (half * 4 + byte()) * kPanel); });
     const VColumn first = hn::Or(ByteOf<0>(m), hn::ShiftLeft<16>(ByteOf<1>(m)));
     const VColumn second = hn::Or(ByteOf<2>(m), hn::ShiftLeft<16>(ByteOf<3>(m)));
     for (const int64_t again : {0, 4}) {  // once for each half of the groups of 32

@@ -12,8 +12,7 @@ const KernelTable& cuda_kernels() {
 }
 
 const FusedKernels& cuda_fused_kernels() {
-  static constexpr FusedKernels kTable = {cuda::linear, cuda::gated_linear, cuda::prepare_attention,
-                                          cuda::mix_experts};
+  static constexpr FusedKernels kTable = {cuda::linear, cuda::gated_linear, cuda::prepare_attention, cuda::mix_experts};
   return kTable;
 }
 
