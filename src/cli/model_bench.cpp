@@ -11,6 +11,7 @@
 #include "base/philox.h"
 #include "base/text.h"
 #include "cli/inspect_values.h"
+#include "nn/kv_blocks_for.h"
 
 namespace wick {
 namespace {
@@ -45,8 +46,7 @@ SpeedStats speed_stats(std::vector<double> rates) {
 
 SpeedBench::SpeedBench(const LanguageModel& model, DType kv, int64_t most_tokens)
     : model_(model),
-      cache_(model.facts().kv_layers,
-             model.facts().kv_layers.empty() ? 0 : (most_tokens + kKvBlockTokens - 1) / kKvBlockTokens, kv,
+      cache_(model.facts().kv_layers, model.facts().kv_layers.empty() ? 0 : kv_blocks_for(most_tokens), kv,
              model.device()) {
   for (int64_t block = 0; block < cache_.blocks(); ++block) blocks_.push_back(static_cast<int32_t>(block));
 }

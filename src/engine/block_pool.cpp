@@ -4,11 +4,12 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "nn/kv_blocks_for.h"
 
 namespace wick {
 namespace {
 
-size_t blocks_for(int64_t tokens) { return static_cast<size_t>((tokens + kKvBlockTokens - 1) / kKvBlockTokens); }
+size_t blocks_for(int64_t tokens) { return static_cast<size_t>(kv_blocks_for(tokens)); }
 
 }  // namespace
 

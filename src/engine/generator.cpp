@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "nn/kv_blocks_for.h"
 
 namespace wick {
 namespace {
@@ -17,7 +18,7 @@ constexpr int64_t kFirstChunk = 32;   // tokens, while it is not known how long 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 int64_t blocks_for(const TextModel& model, int64_t context) {
-  return model.model().facts().kv_layers.empty() ? 0 : (context + kKvBlockTokens - 1) / kKvBlockTokens;
+  return model.model().facts().kv_layers.empty() ? 0 : kv_blocks_for(context);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "nn/kv_blocks_for.h"
 #include "tensor/available_memory.h"
 
 namespace wick {
@@ -14,8 +15,6 @@ constexpr int64_t kLeastContext = 512;           // tokens to which a context is
 constexpr int64_t kStateTokens = 256;            // between two places of a prompt where the state is kept
 constexpr int64_t kMostVirtualBlocks = 1 << 20;  // where blocks need no memory
 constexpr double kFirstSwapRate = 4e9;           // bytes per second, until one was measured
-
-int64_t blocks_for(int64_t tokens) { return (tokens + kKvBlockTokens - 1) / kKvBlockTokens; }
 
 int64_t default_bytes(Device device) {
   if (!device.is_host()) return available_memory(device) / 10 * 8;
@@ -33,14 +32,14 @@ struct Sizes {
 
 Sizes sizes_of(const LanguageModel& model, const EngineOptions& options, int64_t context) {
   const int64_t each = KvCache::bytes_per_block(model.facts().kv_layers, options.kv_dtype);
-  const int64_t most = std::max<int64_t>(options.max_running, 1) * blocks_for(context);
+  const int64_t most = std::max<int64_t>(options.max_running, 1) * kv_blocks_for(context);
   const int64_t bytes = options.kv_bytes > 0 ? options.kv_bytes : default_bytes(model.device());
   if (each == 0) return {context, std::min(most, kMostVirtualBlocks), bytes};
   const int64_t blocks = std::min(bytes / each, most);
-  if (blocks >= blocks_for(context)) return {context, blocks, bytes};
+  if (blocks >= kv_blocks_for(context)) return {context, blocks, bytes};
   if (options.context == 0 && blocks * kKvBlockTokens >= kLeastContext) return {blocks * kKvBlockTokens, blocks, bytes};
   throw Error(ErrorCode::kOutOfMemory,
-              cat("keys and values of ", context, " tokens need ", bytes_text(blocks_for(context) * each), ", and ",
+              cat("keys and values of ", context, " tokens need ", bytes_text(kv_blocks_for(context) * each), ", and ",
                   bytes_text(bytes), " are there for them: a shorter context or another type for them would fit"));
 }
 
@@ -80,7 +79,7 @@ int64_t KvMemory::known(const Sequence& sequence) const { return peek(sequence).
 
 bool KvMemory::has_room(const Sequence& sequence, int64_t tokens) const {
   const PrefixIndex::Peek known = peek(sequence);  // what is idle of it is not there for others then
-  return blocks_for(tokens) - blocks_for(known.tokens) + known.idle_blocks <= pool_.free() + pool_.idle();
+  return kv_blocks_for(tokens) - kv_blocks_for(known.tokens) + known.idle_blocks <= pool_.free() + pool_.idle();
 }
 
 int64_t KvMemory::shareable(const Sequence& sequence, const Sequence& other) const {
@@ -102,7 +101,7 @@ bool KvMemory::try_reserve(Sequence& sequence, int64_t tokens) {
   const auto first = static_cast<size_t>(sequence.computed / kKvBlockTokens);  // that will be written to
   const bool is_shared = first < sequence.blocks.size() && pool_.uses(sequence.blocks[first]) > 1;
   const int64_t missing =
-      std::max<int64_t>(blocks_for(tokens) - static_cast<int64_t>(sequence.blocks.size()), 0) + is_shared;
+      std::max<int64_t>(kv_blocks_for(tokens) - static_cast<int64_t>(sequence.blocks.size()), 0) + is_shared;
   if (!make_free(missing)) return false;
   return (!is_shared || pool_.try_own(sequence.blocks, first, cache_)) && pool_.try_grow(sequence.blocks, tokens);
 }

@@ -7,14 +7,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "nn/kv_blocks_for.h"
 
 namespace wick {
-namespace {
-
-int64_t blocks_for(int64_t tokens) { return (tokens + kKvBlockTokens - 1) / kKvBlockTokens; }
-
-}  // namespace
-
 int64_t first_hooked_position(const HookSpec& hooks, int64_t tokens) {
   if (!hooks.all_captures().empty()) return 0;
   int64_t first = tokens;
@@ -65,7 +60,7 @@ class LanguageInterp::Passes {
       most = std::max(most, blocks);
       begin = end;
     }
-    shared_blocks_ = blocks_for(shared_tokens_);
+    shared_blocks_ = kv_blocks_for(shared_tokens_);
     const std::vector<KvShape>& layers = model_.facts().kv_layers;
     cache_ = KvCache(layers, layers.empty() ? 0 : shared_blocks_ + most, interp.options_.kv_dtype, model_.device());
   }
@@ -81,7 +76,7 @@ class LanguageInterp::Passes {
 
  private:
   int64_t length(size_t i) const { return static_cast<int64_t>(texts_[i].tokens.size()); }
-  int64_t own_blocks(size_t i) const { return blocks_for(length(i)) - starts_[i] / kKvBlockTokens; }
+  int64_t own_blocks(size_t i) const { return kv_blocks_for(length(i)) - starts_[i] / kKvBlockTokens; }
 
   // Texts that are all the same begin where their hooks do.
   void share_beginning() {
@@ -144,7 +139,7 @@ class LanguageInterp::Passes {
       const InterpText& text = texts_[i];
       const int64_t start = starts_[i];
       std::vector<int32_t>& table = tables[i - begin];
-      table.resize(static_cast<size_t>(blocks_for(length(i))));
+      table.resize(static_cast<size_t>(kv_blocks_for(length(i))));
       const int64_t whole = start / kKvBlockTokens;
       std::iota(table.begin(), table.begin() + whole, 0);
       for (auto block = table.begin() + whole; block != table.end(); ++block) *block = next_block++;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nn/kv_blocks_for.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -11,7 +12,7 @@ PagedRows paged_rows(const ForwardBatch& batch, Device device) {
   const auto count = static_cast<int64_t>(batch.sequences.size());
   int64_t most_blocks = 1;
   for (const SequenceRows& rows : batch.sequences) {
-    most_blocks = std::max(most_blocks, (rows.position + rows.tokens + kKvBlockTokens - 1) / kKvBlockTokens);
+    most_blocks = std::max(most_blocks, kv_blocks_for(rows.position + rows.tokens));
   }
   const Tensor starts = empty({count + 1}, DType::kI32), positions = empty({count}, DType::kI32);
   const Tensor table = empty({count, most_blocks}, DType::kI32);

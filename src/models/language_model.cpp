@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "nn/kv_blocks_for.h"
 
 namespace wick {
 namespace {
@@ -51,7 +52,7 @@ void check_sequence(const SequenceRows& rows, size_t index, const ModelFacts& fa
   }
   if (facts.recurrent && (!rows.state || rows.state->empty())) throw bad(cat("sequence ", index, " has no state"));
   if (facts.kv_layers.empty()) return;
-  const int64_t needed = (end + kKvBlockTokens - 1) / kKvBlockTokens;
+  const int64_t needed = kv_blocks_for(end);
   if (static_cast<int64_t>(rows.blocks.size()) < needed) {
     throw bad(cat("sequence ", index, " needs ", needed, " blocks and has ", rows.blocks.size()));
   }

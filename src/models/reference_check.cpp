@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/load_model.h"
+#include "nn/kv_blocks_for.h"
 
 namespace wick {
 namespace {
@@ -21,7 +22,7 @@ class Reader {
  public:
   Reader(const LanguageModel& model, int64_t most_tokens)
       : model_(model),
-        blocks_(static_cast<size_t>((most_tokens + kKvBlockTokens - 1) / kKvBlockTokens)),
+        blocks_(static_cast<size_t>(kv_blocks_for(most_tokens))),
         cache_(model.facts().kv_layers, model.facts().kv_layers.empty() ? 0 : static_cast<int64_t>(blocks_.size()),
                DType::kF32, model.device()),
         state_(model.new_state()) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/empty_pages.h"
+#include "nn/kv_blocks_for.h"
 #include "ops/index_select.h"
 #include "ops/mul.h"
 #include "ops/narrow.h"
@@ -138,7 +139,7 @@ void KvCache::restore_blocks(const SavedBlocks& saved, std::span<const int32_t> 
 }
 
 GatheredKv gather_kv(const KvBlocks& blocks, const Tensor& block_row, int64_t context) {
-  const int64_t count = (context + kKvBlockTokens - 1) / kKvBlockTokens;
+  const int64_t count = kv_blocks_for(context);
   const Tensor ids = narrow(block_row, 0, 0, count).to_dtype(DType::kI64);
   const int64_t heads = blocks.key.dim(1), dim = blocks.key.dim(2), value_dim = blocks.value.dim(3);
   Tensor key = index_select(blocks.key, 0, ids).to_dtype(DType::kF32);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "engine/compute_turn.h"
 #include "models/speech/align_words.h"
+#include "nn/kv_blocks_for.h"
 #include "nn/kv_cache.h"
 
 namespace wick {
@@ -56,7 +57,7 @@ std::vector<RecognizedWord> ForcedAligner::align(const Tensor& mel, std::string_
     }
   }
   const LanguageModel& decoder = model_->decoder();
-  const int64_t blocks = (std::ssize(batch.tokens) + kKvBlockTokens - 1) / kKvBlockTokens;
+  const int64_t blocks = kv_blocks_for(std::ssize(batch.tokens));
   const KvCache cache(decoder.facts().kv_layers, blocks, DType::kF32, decoder.device());
   std::vector<int32_t> table;
   for (int32_t block = 0; block < blocks; ++block) table.push_back(block);

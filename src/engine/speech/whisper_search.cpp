@@ -9,13 +9,12 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "base/text.h"
+#include "nn/kv_blocks_for.h"
 #include "ops/log_softmax.h"
 #include "tensor/create.h"
 
 namespace wick {
 namespace {
-
-int64_t blocks_of(int64_t tokens) { return (tokens + kKvBlockTokens - 1) / kKvBlockTokens; }
 
 size_t index_of_largest(std::span<const float> values) {
   return static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
@@ -56,7 +55,7 @@ WhisperSearch::WhisperSearch(const Whisper& model, const WhisperRules& rules, in
       rules_(rules),
       vocabulary_(static_cast<size_t>(model.config().vocabulary)),
       // One more for the prompt, which stays as it is.
-      cache_(model.decoder().facts().kv_layers, (texts + 1) * blocks_of(model.decoder().facts().max_context),
+      cache_(model.decoder().facts().kv_layers, (texts + 1) * kv_blocks_for(model.decoder().facts().max_context),
              DType::kF16, model.decoder().device()),
       pool_(cache_.blocks()),
       logprobs_(zeros({texts, model.config().vocabulary})) {}

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "models/decoder_step.h"
 #include "models/logit_hooks.h"
+#include "nn/kv_blocks_for.h"
 #include "nn/scratch.h"
 #include "ops/add.h"
 #include "ops/cat.h"
@@ -28,8 +29,6 @@ const std::vector<RopeTable> kNoRopes;
 bool is_state_dtype(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16; }
 
 Error bad(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("forward: ", what)}; }
-
-int64_t blocks_of(int64_t positions) { return (positions + kKvBlockTokens - 1) / kKvBlockTokens; }
 
 PagedRows one_sequence(int64_t rows, int64_t position, int64_t blocks, Device device) {
   std::vector<int32_t> table;
@@ -60,8 +59,8 @@ WhisperDecoder::WhisperDecoder(const WhisperConfig& config, WeightLoader& loader
   facts_.kv_layers.assign(static_cast<size_t>(config_.decoder_layers), {config_.decoder_heads, head_dim, head_dim});
   facts_.recurrent = true;
   const int64_t heard = config_.source_positions;
-  stored_ = one_sequence(heard, 0, blocks_of(heard), device_);
-  seen_ = one_sequence(1, heard - 1, blocks_of(heard), device_);
+  stored_ = one_sequence(heard, 0, kv_blocks_for(heard), device_);
+  seen_ = one_sequence(1, heard - 1, kv_blocks_for(heard), device_);
   embedding_ = loader.table(prefix + "embed_tokens", config_.vocabulary, width);
   positions_ = loader.vector(prefix + "embed_positions.weight", {config_.target_positions, width});
   for (int64_t i = 0; i < config_.decoder_layers; ++i) layers_.push_back(load_layer(i, loader));
@@ -103,11 +102,11 @@ WhisperDecoder::Layer WhisperDecoder::load_layer(int64_t index, WeightLoader& lo
 
 Shape WhisperDecoder::key_shape() const {
   const int64_t heads = config_.decoder_heads;
-  return {blocks_of(config_.source_positions), heads, config_.width / heads, kKvBlockTokens};
+  return {kv_blocks_for(config_.source_positions), heads, config_.width / heads, kKvBlockTokens};
 }
 Shape WhisperDecoder::value_shape() const {
   const int64_t heads = config_.decoder_heads;
-  return {blocks_of(config_.source_positions), heads, kKvBlockTokens, config_.width / heads};
+  return {kv_blocks_for(config_.source_positions), heads, kKvBlockTokens, config_.width / heads};
 }
 
 RecurrentState WhisperDecoder::state_for(const Tensor& heard, DType dtype) const {
@@ -230,8 +229,8 @@ Tensor WhisperDecoder::look_at_heard(std::span<const int32_t> tokens, const Recu
   }
   RecurrentState heard = state;  // shares its tensors
   std::vector<int32_t> blocks;
-  for (int64_t block = 0; block < blocks_of(rows); ++block) blocks.push_back(static_cast<int32_t>(block));
-  const KvCache cache(facts_.kv_layers, blocks_of(rows), DType::kF32, device_);
+  for (int64_t block = 0; block < kv_blocks_for(rows); ++block) blocks.push_back(static_cast<int32_t>(block));
+  const KvCache cache(facts_.kv_layers, kv_blocks_for(rows), DType::kF32, device_);
   ForwardBatch batch;
   batch.tokens.assign(tokens.begin(), tokens.end());
   batch.sequences.push_back({rows, 0, blocks, &heard});
