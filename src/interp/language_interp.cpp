@@ -10,6 +10,7 @@
 #include "nn/kv_blocks_for.h"
 
 namespace wick {
+
 int64_t first_hooked_position(const HookSpec& hooks, int64_t tokens) {
   if (!hooks.all_captures().empty()) return 0;
   int64_t first = tokens;
