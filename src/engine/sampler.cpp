@@ -107,14 +107,16 @@ int64_t Sampler::best_needed() const {
   return !params_.mirostat && params_.top_k < vocabulary_ ? params_.top_k : 0;
 }
 
-TokenChoice Sampler::sample(const TokenLogits& given, std::span<const uint32_t> allowed) {
+TokenChoice Sampler::sample(const TokenLogits& logits, std::span<const uint32_t> allowed) {
+  if (logits.tokens.empty()) return sample(logits.logits, allowed);
   TokenChoice choice;
-  if (!given.tokens.empty()) {
-    choice.token = draw_from(given);
-    return choice;
-  }
-  const std::span<const float> logits = given.logits;
+  choice.token = draw_from(logits);
+  return choice;
+}
+
+TokenChoice Sampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed) {
   check_logits(logits, vocabulary_);
+  TokenChoice choice;
   choice.token = draw(adjust(logits, allowed));
   if (params_.logprobs) report_logprobs(logits, *params_.logprobs, choice);
   return choice;

@@ -22,12 +22,10 @@ struct TokenChoice {
 };
 
 // What a token is chosen from: the logits of the whole vocabulary, or those of `tokens` alone, ascending, which are the
-// highest. Converts from the logits of all.
+// highest.
 struct TokenLogits {
   std::span<const float> logits;
-  std::span<const int32_t> tokens;
-
-  TokenLogits(std::span<const float> all, std::span<const int32_t> of = {}) : logits(all), tokens(of) {}
+  std::span<const int32_t> tokens = {};
 };
 
 // Fills in what the model itself thinks of choice.token, and its `top` likeliest tokens.
@@ -57,8 +55,10 @@ class Sampler {
   // The next token. `allowed` has bit i of word i/32 set for each token that may come, as GrammarState::mask() writes
   // it; tokens beyond its end are forbidden, and an empty one allows all. A logit of -inf forbids a token too.
   // Throws Error(kInvalidArgument) when the count of logits is wrong, one is NaN or +inf, or no token is allowed.
-  // Of a part of the logits, best_needed() must be there, and no mask.
-  TokenChoice sample(const TokenLogits& logits, std::span<const uint32_t> allowed = {});
+  TokenChoice sample(std::span<const float> logits,  // [vocabulary]
+                     std::span<const uint32_t> allowed = {});
+  // The same, of as few logits as best_needed() says if there is no mask.
+  TokenChoice sample(const TokenLogits& logits, std::span<const uint32_t> allowed);
 
   // How many of the highest logits decide what sample() chooses without a mask; 0: all can.
   int64_t best_needed() const;

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include "backends/cuda/devices.h"
+#include "nn/kv_cache.h"
 #include "ops/fused_kernels.h"
 #include "quant/format.h"
 #include "support/kernel_cases.h"
@@ -394,7 +397,7 @@ TEST_F(CudaOps, AttendsToWhatItStores) {
         fused.attend({there(query), there(key), there(value)}, turns, cache.layer(0), paged(device), options, out);
         // What was stored is seen by whoever comes next.
         const Tensor again = paged_attention(there(query), cache.layer(0), paged(device), options);
-        return cat({out, again}, 0).to_device(Device::cpu());
+        return cat(std::vector<Tensor>{out, again}, 0).to_device(Device::cpu());
       }
       const auto turned = [&](const Tensor& y, const Tensor& weight) {
         const Tensor normed = of.normed ? rms_norm(there(y), there(weight), 1e-6f) : there(y);
@@ -402,7 +405,8 @@ TEST_F(CudaOps, AttendsToWhatItStores) {
       };
       store_kv(turned(key, key_weight), there(value), paged(device), cache.layer(0));
       const Tensor out = paged_attention(turned(query, query_weight), cache.layer(0), paged(device), options);
-      return cat({out, paged_attention(there(query), cache.layer(0), paged(device), options)}, 0).to_device(Device::cpu());
+      const Tensor again = paged_attention(there(query), cache.layer(0), paged(device), options);
+      return cat(std::vector<Tensor>{out, again}, 0).to_device(Device::cpu());
     };
     const Tensor together = run(Device::cuda(), true);
     expect_close(together, run(Device::cuda(), false), 2e-5, cat("apart, heads of ", of.dim));
@@ -435,7 +439,9 @@ TEST_F(CudaOps, PicksTheHighestLogits) {
         const auto usable = std::ranges::count_if(all, [](float x) { return x > -kInfinity; });
         const bool bad = r == 3 || r == 4 || usable < k;
         if (bad || (r == 1 && n > 1000)) {  // so many ties may be too many
-          if (bad) EXPECT_EQ(tokens[0], -1) << n << " " << k << " row " << r;
+          if (bad) {
+            EXPECT_EQ(tokens[0], -1) << n << " " << k << " row " << r;
+          }
           if (bad || tokens[0] == -1) continue;
         }
         std::vector<int32_t> order(all.size());

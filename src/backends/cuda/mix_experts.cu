@@ -2,12 +2,12 @@
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
 
-// Mixtures of experts for few tokens: experts are chosen on the device, and each chosen one's products are computed for
-// its token alone.
+// Mixtures of experts. For few tokens each chosen expert's products are computed for its token alone.
 namespace wick::cuda {
 namespace {
 
-constexpr int64_t kMostTokens = 64;
+constexpr int64_t kFewRows = 64;  // visits of tokens to experts
+constexpr int64_t kMostTokens = 65535;
 
 bool fits(const Tensor& weight, DType dtype, int64_t n, int64_t k) {
   return weight.dtype() == dtype && weight.dim(0) == n && weight.dim(1) == k && weight.strides()[1] == 1 &&
@@ -83,9 +83,10 @@ bool mix_experts(const LinearInput& input, const ExpertRouter& router, const Exp
   choosing.scale = choice.scale;
   if (!fits_routing(use, choosing) || !fits_experts(use, plan, 1) || !fits_experts(use, down, chosen)) return false;
 
+  const bool few = rows <= kFewRows;
   const Scratch logits(device, static_cast<size_t>(tokens * choosing.experts) * 4);
   const Scratch ids(device, static_cast<size_t>(rows) * 4), shares(device, static_cast<size_t>(rows) * 4);
-  const Scratch between(device, static_cast<size_t>(rows * inner) * 4);
+  const Scratch between(device, few ? static_cast<size_t>(rows * inner) * 4 : 0);
   choosing.logits = logits.as<float>();
   choosing.ids = ids.as<int32_t>();
   choosing.shares = shares.as<float>();
@@ -95,6 +96,11 @@ bool mix_experts(const LinearInput& input, const ExpertRouter& router, const Exp
   gates.chosen = downs.chosen = chosen;
   downs.shares = shares.as<const float>();
   route(device, choosing);
+  if (!few) {
+    mix_grouped(device, {choosing.input, gates, downs, down.jobs[0].residual, data_of<float>(out), hidden, inner,
+                         choosing.experts, chosen});
+    return true;
+  }
   multiply_experts(device, plan, gates, tokens);
   multiply_experts(device, down, downs, tokens);
   return true;
