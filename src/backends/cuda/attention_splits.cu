@@ -72,18 +72,21 @@ __device__ __forceinline__ void fetch_tile(const AttentionPlan& plan, const int3
 }
 
 // The queries of the block's rows, turned, scaled and rounded, into shared memory [kRows, kDim], where pairs are turned
-// by the row so that eight rows lie in different banks.
+// by the row so that eight rows lie in different banks. The warp of the last tile has most to do: it begins with the
+// last row.
 template <int kDim>
 __device__ __forceinline__ int query_place(int row, int d) {
   return row * kDim + (d ^ (row & 7) * 8);
 }
 template <typename T, int kDim>
-__device__ __forceinline__ void turn_queries(const AttentionPlan& plan, const TileRows& tile, int kv_head, T* target) {
-  for (int i = threadIdx.x / 32; i < kRows && tile.first_row + i < tile.rows; i += kWarps) {
+__device__ __forceinline__ void turn_queries(const AttentionPlan& plan, const TileRows& tile, int kv_head, int last_warp,
+                                             T* target) {
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  for (int i = (warp + kWarps - 1 - last_warp) % kWarps; i < kRows && tile.first_row + i < tile.rows; i += kWarps) {
     const int head = kv_head * plan.group + tile.first_row + i;
     const float* from = plan.query + tile.start * plan.query_row + head * plan.query_head;
-    turn_head(plan.turns, from, kDim, plan.turns.query_weight, tile.start,
-              [&](int d, float value) { target[query_place<kDim>(i, d)] = to<T>(value * plan.scale); });
+    turn_head<kDim>(plan.turns, from, plan.turns.query_weight, tile.start,
+                    [&](int d, float value) { target[query_place<kDim>(i, d)] = to<T>(value * plan.scale); });
   }
 }
 // The same as load_queries.
@@ -120,8 +123,8 @@ struct NewToken {
     value_target = static_cast<T*>(pool.value) + block * pool.value_block + kv_head * pool.value_head + slot * kDim;
 #pragma unroll
     for (int i = 0; i < kDim / 32; ++i) value[i] = plan.value[at + threadIdx.x % 32 + 32 * i];
-    turn_head(plan.turns, plan.key + at, kDim, plan.turns.key_weight, tile.start,
-              [&](int d, float component) { scratch[d] = component; });
+    turn_head<kDim>(plan.turns, plan.key + at, plan.turns.key_weight, tile.start,
+                    [&](int d, float component) { scratch[d] = component; });
     key = scratch;
     __syncwarp();
   }
@@ -225,8 +228,8 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
   const bool adds = kTurns && works && last == end.position && tile == last / kKeys;
   NewToken<T, kDim> token;
   if constexpr (kTurns) {
-    turn_queries<T, kDim>(plan, tile_rows, kv_head, reinterpret_cast<T*>(packed));
     if (adds) token.read(plan, tile_rows, kv_head, last, locals);
+    turn_queries<T, kDim>(plan, tile_rows, kv_head, last_tile, reinterpret_cast<T*>(packed));
     __syncthreads();
   }
   if (works) {

@@ -10,16 +10,16 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kWarps = kParts, kRows = 8;  // weights' rows of a tile
-constexpr int kStageBytes = kRows * 128;   // pieces of 64 columns; each warp has several under way
+constexpr int kWarps = kParts, kRows = 16;  // weights' rows of a tile
+constexpr int kStageBytes = kRows * 128;    // pieces of 64 columns; each warp has several under way
 constexpr int kMostTokens = 8;
-constexpr int kBatch = 4;  // tiles whose parts are added up together
-constexpr int kPad = 8;    // elements between rows of x, so that eight of them lie in different banks
+constexpr int kPad = 8;  // elements between rows of x, so that eight of them lie in different banks
 static_assert(kWarps * 32 == kThreads);
 
 // Of a kernel for up to kTokens rows of x.
 template <int kTokens, int kStages>
 struct FewRows {
+  static constexpr int kBatch = kTokens == 1 ? 4 : 2;  // tiles whose parts are added up together
   static constexpr int kRingBytes = kWarps * kStages * kStageBytes;
   static constexpr int kPartialFloats = kBatch * kWarps * kTokens * kRows;  // [kBatch, kWarps, kTokens, kRows]
   static constexpr int kInputAt = kRingBytes + 2 * kPartialFloats * 4;
@@ -60,73 +60,88 @@ __device__ __forceinline__ void store(const WeightPlan& plan, const WeightJob& j
   }
 }
 
-// Adds up the parts of `count` tiles, a thread for each row of weights and token; all threads of the block.
-template <typename T, int kTokens>
-__device__ __forceinline__ void finish_tiles(const WeightPlan& plan, const float* partial, int first_tile, int count,
-                                             int first_token) {
-  static_assert(kBatch * kTokens * kRows <= kThreads);
-  const int which = threadIdx.x / (kTokens * kRows), token = threadIdx.x / kRows % kTokens;
-  const int in_tile = threadIdx.x % kRows;
-  const bool counts = which < count && token < plan.m;
-  const TilePlace place = place_of(plan, first_tile + (counts ? which : 0) * static_cast<int>(gridDim.x));
-  const WeightJob& job = plan.jobs[place.job];
-  const int row = place.first_row + in_tile;
-  const bool mine = counts && row < job.n && (!plan.gated || in_tile < kRows / 2);
-  const int64_t at = (first_token + token) * job.n + row;
-  const float bias = mine && job.bias ? job.bias[row] : 0;
-  const float up_bias = mine && plan.gated && plan.jobs[1].bias ? plan.jobs[1].bias[row] : 0;
-  const float residual = mine && job.residual ? job.residual[at] : 0;
-  __syncthreads();
-  if (!mine) return;
-  float sum = add_parts<kTokens>(partial, which, token, in_tile);
-  if (job.bias) sum += bias;
-  if (plan.gated) {
-    float up = add_parts<kTokens>(partial, which, token, in_tile + kRows / 2);
-    if (plan.jobs[1].bias) up += up_bias;
-    sum = gated(sum, up);
+// Adds up the parts of a batch of tiles, a thread for each row of weights and token; all threads of the block.
+template <typename T, int kTokens, int kBatch>
+class Finish {
+ public:
+  // What is added to the sums is read ahead.
+  __device__ __forceinline__ void start(const WeightPlan& plan, int first_tile, int tiles, int first_token) {
+    static_assert(kBatch * kTokens * kRows <= kThreads);
+    const int which = threadIdx.x / (kTokens * kRows), token = threadIdx.x / kRows % kTokens;
+    const int tile = first_tile + which * static_cast<int>(gridDim.x), in_tile = threadIdx.x % kRows;
+    mine_ = which < kBatch && token < plan.m && tile < tiles && (!plan.gated || in_tile < kRows / 2);
+    if (!mine_) return;
+    const TilePlace place = place_of(plan, tile);
+    job_ = &plan.jobs[place.job];
+    const int row = place.first_row + in_tile;
+    mine_ = row < job_->n;
+    if (!mine_) return;
+    at_ = (first_token + token) * job_->n + row;
+    if (job_->bias) bias_ = job_->bias[row];
+    if (plan.gated && plan.jobs[1].bias) up_bias_ = plan.jobs[1].bias[row];
+    if (job_->residual) residual_ = job_->residual[at_];
   }
-  if (job.residual) sum += residual;
-  store<T>(plan, job, at, sum);
-}
+  __device__ __forceinline__ void end(const WeightPlan& plan, const float* partial, int count) const {
+    __syncthreads();
+    const int which = threadIdx.x / (kTokens * kRows), token = threadIdx.x / kRows % kTokens;
+    if (!mine_ || which >= count) return;
+    const int in_tile = threadIdx.x % kRows;
+    float sum = add_parts<kTokens>(partial, which, token, in_tile);
+    if (job_->bias) sum += bias_;
+    if (plan.gated) {
+      float up = add_parts<kTokens>(partial, which, token, in_tile + kRows / 2);
+      if (plan.jobs[1].bias) up += up_bias_;
+      sum = gated(sum, up);
+    }
+    if (job_->residual) sum += residual_;
+    store<T>(plan, *job_, at_, sum);
+  }
 
-// The answers of one token's experts times their shares, added up by the first warp, some at a time; tiles of the same
+ private:
+  bool mine_ = false;
+  const WeightJob* job_ = nullptr;
+  int64_t at_ = 0;
+  float bias_ = 0, up_bias_ = 0, residual_ = 0;
+};
+
+// The answers of one token's experts times their shares, added up by the first lanes, some at a time; tiles of the same
 // rows and one expert after the other.
+template <typename T>
 struct MixedTile {
   float sum = 0;
   int next = 0;  // expert
 
-  template <typename T>
   __device__ __forceinline__ void add(const WeightPlan& plan, const ExpertTable& experts, const float* partial,
-                                      int first_tile, int count) {
+                                      int tile, int count) {
     __syncthreads();
-    if (threadIdx.x >= 32) return;
+    if (threadIdx.x >= kRows) return;
     const WeightJob& job = plan.jobs[0];
-    const int in_tile = threadIdx.x % kRows, which = threadIdx.x / kRows;
-    const float answer = which < count ? add_parts<1>(partial, which, 0, in_tile) : 0;
+    const auto in_tile = static_cast<int>(threadIdx.x);
     for (int i = 0; i < count; ++i) {
       const float share = experts.shares[blockIdx.y * experts.chosen + next];
-      sum = __fadd_rn(sum, __fmul_rn(__shfl_sync(0xffffffffu, answer, i * kRows + in_tile), share));
+      sum = __fadd_rn(sum, __fmul_rn(add_parts<1>(partial, i, 0, in_tile), share));
       if (++next < experts.chosen) continue;
       next = 0;
-      const int row = first_tile * kRows + in_tile;
-      if (which == 0 && row < job.n) {
+      const int row = tile * kRows + in_tile;
+      if (row < job.n) {
         const int64_t at = blockIdx.y * job.n + row;
         store<T>(plan, job, at, job.residual ? sum + job.residual[at] : sum);
       }
       sum = 0;
-      first_tile += static_cast<int>(gridDim.x);
+      tile += static_cast<int>(gridDim.x);
     }
   }
 };
 
-// Up to kTokens rows of x against all weights, 8 rows of those at a time. Each warp takes one part of k and streams its
-// weights through shared memory with its own copies, from tile to tile without a break; they are on their way before x
-// is read. With experts a block of the grid's second dimension has one row of x and the weights of the expert that
-// was chosen for it, or, mixing them, a row of x for each of a token's experts.
+// Up to kTokens rows of x against all weights, 16 rows of those at a time. Each warp takes one part of k and streams
+// its weights through shared memory with its own copies, from tile to tile without a break; they are on their way
+// before x is read. With experts a block of the grid's second dimension has one row of x and the weights of the expert
+// that was chosen for it, or, mixing them, a row of x for each of a token's experts.
 template <typename T, typename X, typename Experts, int kTokens, int kStages>
 __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
     few_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Experts experts, int tiles) {
   using Memory = FewRows<kTokens, kStages>;
+  constexpr int kBatch = Memory::kBatch;
   extern __shared__ __align__(128) char memory[];
   __shared__ typename InputRow<X, false>::Shared reduced;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -145,13 +160,13 @@ __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
   const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
   const int items = (tiles - block + blocks - 1) / blocks * each;  // tiles, with each of the experts that are mixed
 
-  // This lane copies 16 bytes of rows r and r + 4 at column chunk c of 8 elements, chunks turned by the row so that
-  // load_matrices meets each bank once.
+  // This lane copies 16 bytes of rows r, r + 4, r + 8 and r + 12 at column chunk c of 8 elements, chunks turned by the
+  // row so that load_matrices meets each bank once. Rows from r + 8 on are up's if gated.
   const int r = lane / 8, c = lane % 8;
   const uint32_t ring = shared_address(memory) + static_cast<uint32_t>(warp * kStages * kStageBytes);
-  const uint32_t upper_place = ring + static_cast<uint32_t>(r * 128 + (c ^ r) * 16);
-  const uint32_t lower_place = ring + static_cast<uint32_t>((r + 4) * 128 + (c ^ (r + 4)) * 16);
-  const T *upper = nullptr, *lower = nullptr;
+  const uint32_t even_place = ring + static_cast<uint32_t>(r * 128 + (c ^ r) * 16);
+  const uint32_t odd_place = ring + static_cast<uint32_t>((r + 4) * 128 + (c ^ (r + 4)) * 16);
+  const T* from[4] = {};
   int next_tile = block, next_item = 0, next_expert = 0, next_stage = 0, next_slot = 0;
   const auto start_next = [&] {
     if (stages > 0 && next_item < items) {
@@ -165,15 +180,19 @@ __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
           weights = static_cast<const T*>(experts.first[expert]);
           others = plan.gated ? static_cast<const T*>(experts.second[expert]) : weights;
         }
-        upper = weights + min(place.first_row + r, last) * plan.ld;
-        lower = others + min(place.first_row + r + (plan.gated ? 0 : 4), last) * plan.ld;
+        const int second = place.first_row + r + (plan.gated ? 0 : kRows / 2), column = begin + c * 8;
+        from[0] = weights + min(place.first_row + r, last) * plan.ld + column;
+        from[1] = weights + min(place.first_row + r + 4, last) * plan.ld + column;
+        from[2] = others + min(second, last) * plan.ld + column;
+        from[3] = others + min(second + 4, last) * plan.ld + column;
       }
-      const int column = begin + next_stage * 64 + c * 8;
-      const bool valid = column < end;
-      const int source = valid ? column : 0;
+      const bool valid = begin + next_stage * 64 + c * 8 < end;
+      const int source = valid ? next_stage * 64 : -(begin + c * 8);
       const auto slot = static_cast<uint32_t>(next_slot * kStageBytes);
-      copy_async(upper_place + slot, upper + source, valid);
-      copy_async(lower_place + slot, lower + source, valid);
+      copy_async(even_place + slot, from[0] + source, valid);
+      copy_async(odd_place + slot, from[1] + source, valid);
+      copy_async(even_place + slot + 1024, from[2] + source, valid);
+      copy_async(odd_place + slot + 1024, from[3] + source, valid);
       if (++next_stage == stages) {
         next_stage = 0;
         ++next_item;
@@ -197,6 +216,8 @@ __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
   for (int i = 0; i < kStages - 1; ++i) start_next();
   if (!late && plan.steady) wait_for_previous();
 
+  Finish<T, kTokens, kBatch> finish;
+  if (!mixes) finish.start(plan, block, tiles, first_token);
   // x in the weights' dtype, [rows, pitch].
   auto* x = reinterpret_cast<uint32_t*>(memory + Memory::kInputAt);
   const int pitch = (k + 63) / 64 * 64 + kPad;
@@ -213,56 +234,48 @@ __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
   __syncthreads();
 
   const int g = lane / 4, t = lane % 4;
-  const uint32_t* x_row = x + (g < rows && !mixes ? g : 0) * pitch / 2 + t;  // rows beyond m go nowhere
-  const uint32_t matrix_row = static_cast<uint32_t>(lane % 8 * 128);
+  const uint32_t* x_row = x + (g < rows && !mixes ? g : 0) * pitch / 2 + t;  // columns beyond m go nowhere
+  const uint32_t matrix_row = static_cast<uint32_t>(lane % 16 * 128);
   int slot = 0, tile = block, batch_tile = block, at_expert = 0;
-  MixedTile mixed;
+  MixedTile<T> mixed;
   for (int item = 0; item < items; ++item) {
     float sum[4] = {};
-    const uint32_t* x_at = x_row + at_expert * pitch / 2;
-    for (int stage = 0; stage < stages; ++stage) {
+    const uint32_t* x_at = x_row + (at_expert * pitch + begin) / 2;
+    for (int stage = 0; stage < stages; ++stage, x_at += 32) {
       wait_copies<kStages - 2>();
       __syncwarp();
       start_next();
       const uint32_t place = ring + static_cast<uint32_t>(slot * kStageBytes) + matrix_row;
       if (++slot == kStages) slot = 0;
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
+      for (int step = 0; step < 4; ++step) {  // matrices: rows 0-7 and 8-15, then the same 8 columns on
         uint32_t w[4];
-        const int chunk = half * 4 + lane / 8;
-        load_matrices(w, place + static_cast<uint32_t>((chunk ^ lane % 8) * 16));
-#pragma unroll
-        for (int step = 0; step < 2; ++step) {
-          const int pair = (begin + stage * 64 + half * 32 + step * 16) / 2;
-          const uint32_t a[4] = {x_at[pair], 0, x_at[pair + 4], 0};
-          mma<T>(sum, a, w[2 * step], w[2 * step + 1]);
-        }
+        load_matrices(w, place + static_cast<uint32_t>(((step * 2 + lane / 16) ^ lane % 8) * 16));
+        mma<T>(sum, w, x_at[step * 8], x_at[step * 8 + 4]);
       }
     }
     // Two buffers by turns: who still reads the one is behind the barrier that the other's writers wait at.
     auto* partial = reinterpret_cast<float*>(memory + Memory::kRingBytes) + item / kBatch % 2 * Memory::kPartialFloats;
-    if (g < kTokens) {
-      float* mine = partial + ((item % kBatch * kWarps + warp) * kTokens + g) * kRows + 2 * t;
-      mine[0] = sum[0];
-      mine[1] = sum[1];
-    }
-    if (item % kBatch == kBatch - 1 || item + 1 == items) {
-      const int count = item % kBatch + 1;
-      if constexpr (kChooses) {
-        if (mixes) {
-          mixed.add<T>(plan, experts, partial, batch_tile, count);
-        } else {
-          finish_tiles<T, kTokens>(plan, partial, batch_tile, count, first_token);
-        }
-      } else {
-        finish_tiles<T, kTokens>(plan, partial, batch_tile, count, first_token);
-      }
+    float* mine = partial + (item % kBatch * kWarps + warp) * kTokens * kRows + g;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {  // row g + e / 2 * 8, token 2 t + e % 2
+      const int token = 2 * t + e % 2;
+      if (token < kTokens) mine[token * kRows + e / 2 * 8] = sum[e];
     }
     if (++at_expert == each) {
       at_expert = 0;
       tile += blocks;
     }
-    if (item % kBatch == kBatch - 1) batch_tile = tile;
+    if (item % kBatch != kBatch - 1 && item + 1 < items) continue;
+    if constexpr (kChooses) {
+      if (mixes) {
+        mixed.add(plan, experts, partial, batch_tile, item % kBatch + 1);
+        batch_tile = tile;
+        continue;
+      }
+    }
+    finish.end(plan, partial, item % kBatch + 1);
+    finish.start(plan, tile, tiles, first_token);
   }
   wait_copies<0>();
 }
@@ -283,7 +296,7 @@ int64_t tile_count(const WeightPlan& plan) {
 // How many blocks share a multiprocessor: with one row two, which leaves room for the next kernel's first blocks to
 // fetch their weights.
 struct Tuning {
-  int stages = 6, blocks = 2;
+  int stages = 3, blocks = 2;
 };
 Tuning tuning(const char* name) {
   Tuning tuning;
@@ -305,12 +318,11 @@ void launch(Device device, const WeightPlan& plan, int per_processor) {
 template <typename T, typename X>
 void launch(Device device, const WeightPlan& plan) {
   static const Tuning tuned = tuning("WICK_TUNE");
-  if (plan.m > 1) return launch<T, X, kMostTokens, 8>(device, plan, 2);
+  if (plan.m > 1) return launch<T, X, kMostTokens, 4>(device, plan, 2);
   switch (tuned.stages) {
+    case 3: return launch<T, X, 1, 3>(device, plan, tuned.blocks);
     case 4: return launch<T, X, 1, 4>(device, plan, tuned.blocks);
-    case 6: return launch<T, X, 1, 6>(device, plan, tuned.blocks);
-    case 8: return launch<T, X, 1, 8>(device, plan, tuned.blocks);
-    default: return launch<T, X, 1, 12>(device, plan, tuned.blocks);
+    default: return launch<T, X, 1, 6>(device, plan, tuned.blocks);
   }
 }
 
@@ -331,9 +343,8 @@ template <typename T>
 void launch_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t tokens) {
   static const Tuning tuned = tuning("WICK_TUNE_EXPERTS");
   switch (tuned.stages) {
-    case 4: return launch_experts<T, 4>(device, plan, experts, tokens, tuned.blocks);
-    case 6: return launch_experts<T, 6>(device, plan, experts, tokens, tuned.blocks);
-    default: return launch_experts<T, 8>(device, plan, experts, tokens, tuned.blocks);
+    case 3: return launch_experts<T, 3>(device, plan, experts, tokens, tuned.blocks);
+    default: return launch_experts<T, 4>(device, plan, experts, tokens, tuned.blocks);
   }
 }
 
@@ -346,7 +357,7 @@ bool fits_few_rows(const Runtime& use, const WeightPlan& plan) {
   int64_t most = 0;
   for (int i = 0; i < plan.count; ++i) most = std::max(most, plan.jobs[i].n);
   return most < int64_t{1} << 29 && plan.m <= kMostTokens && plan.k % 8 == 0 && aligned(plan.x, 16) &&
-         shared_bytes<kMostTokens, 8>(plan.m, plan.k) <= std::min(static_cast<size_t>(use.shared_bytes), kMostShared);
+         shared_bytes<kMostTokens, 4>(plan.m, plan.k) <= std::min(static_cast<size_t>(use.shared_bytes), kMostShared);
 }
 
 void multiply_few_rows(Device device, const WeightPlan& plan) {
@@ -359,7 +370,7 @@ void multiply_few_rows(Device device, const WeightPlan& plan) {
 }
 
 bool fits_experts(const Runtime& use, const WeightPlan& plan, int64_t rows) {
-  return fits_few_rows(use, plan) && shared_bytes<1, 8>(rows, plan.k) <= kMostShared;
+  return fits_few_rows(use, plan) && shared_bytes<1, 4>(rows, plan.k) <= kMostShared;
 }
 
 void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t tokens) {
