@@ -1,16 +1,363 @@
-#include "backends/cuda/attention_split.cuh"
-#include "backends/cuda/step_program.h"
+#include "backends/cuda/attention_tiles.cuh"
 
+// Attention of few rows over keys and values in f16 or bf16. A block has 16 rows and one split of their keys: each of
+// its warps multiplies one tile of keys, then, with the weights of all, one part of the values' components. The last
+// block to be done merges the splits.
 namespace wick::cuda {
 namespace {
 
+constexpr int kWarps = kSplit / kKeys;
+
+template <int kDim>
+struct SplitMemory {
+  static constexpr int kWeights = kWarps * KeyTile<kDim>::kBytes;  // [kWarps, 2, 32] x 16 bytes
+  static constexpr int kMost = kWeights + kWarps * 2 * 32 * 16;    // [kWarps, kRows]
+  static constexpr int kLocal = kMost + kWarps * kRows * 4;        // [kWarps, 2, 32]
+  static constexpr int kBytes = kLocal + kWarps * 2 * 32 * 4;
+};
+
+// The warp's tile: keys in a first group of copies, values in a second one. What nobody sees becomes 0.
+template <typename T, int kDim>
+__device__ __forceinline__ void start_tile(const AttentionPlan& plan, const int32_t* table, int kv_head, int tile,
+                                           int first, int last, uint32_t place) {
+  const PoolPlan& pool = plan.pool;
+  const int lane = threadIdx.x % 32;
+  constexpr int kChunks = kTokens * kDim / 8;  // of 16 bytes in a block, keys or values
+  const T* value[kKeys / kTokens];
+  bool valid[kKeys / kTokens];
+#pragma unroll
+  for (int b = 0; b < kKeys / kTokens; ++b) {
+    const int block = tile * (kKeys / kTokens) + b;
+    valid[b] = block >= first / kTokens && block <= last / kTokens;
+    const int64_t id = valid[b] ? table[block] : 0;
+    const auto* key = static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
+    value[b] = static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head;
+#pragma unroll
+    for (int i = 0; i < kChunks; i += 32) {
+      copy_async(key_place<kDim>(place, b, i + lane), key + (i + lane) * 8, valid[b]);
+    }
+  }
+  commit_copies();
+#pragma unroll
+  for (int b = 0; b < kKeys / kTokens; ++b) {
+    const int position = tile * kKeys + b * kTokens;
+#pragma unroll
+    for (int i = 0; i < kChunks; i += 32) {
+      const int at = position + (i + lane) / (kDim / 8);
+      copy_async(value_place<kDim>(place, b, i + lane), value[b] + (i + lane) * 8,
+                 valid[b] && at >= first && at <= last);
+    }
+  }
+  commit_copies();
+}
+
+// Brings the tile as far as the second-level cache; what is still being written there is read again later.
+template <typename T, int kDim>
+__device__ __forceinline__ void fetch_tile(const AttentionPlan& plan, const int32_t* table, int kv_head, int tile,
+                                           int first, int last) {
+  const PoolPlan& pool = plan.pool;
+  constexpr int kLines = kTokens * kDim * 2 / 128;  // of a block, keys or values
+#pragma unroll
+  for (int b = 0; b < kKeys / kTokens; ++b) {
+    const int block = tile * (kKeys / kTokens) + b;
+    if (block < first / kTokens || block > last / kTokens) continue;
+    const int64_t id = table[block];
+    const auto* key = static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
+    const auto* value = static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head;
+    for (int i = threadIdx.x % 32; i < kLines; i += 32) {
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(key + i * 64));
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(value + i * 64));
+    }
+  }
+}
+
+// The queries of the block's rows, turned, scaled and rounded, into shared memory [kRows, kDim], where pairs are turned
+// by the row so that eight rows lie in different banks. The warp of the last tile has most to do: it begins with the
+// last row.
+template <int kDim>
+__device__ __forceinline__ int query_place(int row, int d) {
+  return row * kDim + (d ^ (row & 7) * 8);
+}
+template <typename T, int kDim>
+__device__ __forceinline__ void turn_queries(const AttentionPlan& plan, const TileRows& tile, int kv_head, int last_warp,
+                                             T* target) {
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  for (int i = (warp + kWarps - 1 - last_warp) % kWarps; i < kRows && tile.first_row + i < tile.rows; i += kWarps) {
+    const int head = kv_head * plan.group + tile.first_row + i;
+    const float* from = plan.query + tile.start * plan.query_row + head * plan.query_head;
+    turn_head<kDim>(plan.turns, from, plan.turns.query_weight, tile.start,
+                    [&](int d, float value) { target[query_place<kDim>(i, d)] = to<T>(value * plan.scale); });
+  }
+}
+// The same as load_queries.
+template <typename T, int kDim>
+__device__ __forceinline__ void take_queries(const LaneRows& rows, const T* from, uint32_t (&query)[kDim / 16][4]) {
+  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+  for (int i = 0; i < kDim / 16; ++i) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int row = rows.exists[e % 2] ? g + e % 2 * 8 : 0, d = i * 16 + 2 * t + e / 2 * 8;
+      query[i][e] = *reinterpret_cast<const uint32_t*>(from + query_place<kDim>(row, d));
+    }
+  }
+}
+
+// A sequence's new key and value: their places in the pool, and in the tile of the warp that has their position, once
+// its copies are done.
+template <typename T, int kDim>
+struct NewToken {
+  T *key_target = nullptr, *value_target = nullptr;
+  const float* key = nullptr;  // [kDim] in shared memory
+  float value[kDim / 32];
+  int slot = 0, b = 0;
+
+  __device__ __forceinline__ void read(const AttentionPlan& plan, const TileRows& tile, int kv_head, int position,
+                                       float* scratch) {
+    const PoolPlan& pool = plan.pool;
+    const int64_t at = (int64_t{tile.start} * pool.kv_heads + kv_head) * kDim;
+    const int64_t block = plan.rows.table[tile.sequence * plan.rows.table_row + position / kTokens];
+    slot = position % kTokens;
+    b = position % kKeys / kTokens;
+    key_target = static_cast<T*>(pool.key) + block * pool.key_block + kv_head * pool.key_head + slot;
+    value_target = static_cast<T*>(pool.value) + block * pool.value_block + kv_head * pool.value_head + slot * kDim;
+#pragma unroll
+    for (int i = 0; i < kDim / 32; ++i) value[i] = plan.value[at + threadIdx.x % 32 + 32 * i];
+    turn_head<kDim>(plan.turns, plan.key + at, plan.turns.key_weight, tile.start,
+                    [&](int d, float component) { scratch[d] = component; });
+    key = scratch;
+    __syncwarp();
+  }
+  __device__ __forceinline__ void put_key(char* tile) const {
+    for (int d = threadIdx.x % 32; d < kDim; d += 32) {
+      const T rounded = to<T>(key[d]);
+      key_target[d * kTokens] = rounded;
+      *reinterpret_cast<T*>(tile + key_place<kDim>(0, b, d * 2 + slot / 8) + slot % 8 * 2) = rounded;
+    }
+    __syncwarp();
+  }
+  __device__ __forceinline__ void put_value(char* tile) const {
+#pragma unroll
+    for (int i = 0; i < kDim / 32; ++i) {
+      const int d = static_cast<int>(threadIdx.x % 32) + 32 * i;
+      const T rounded = to<T>(value[i]);
+      value_target[d] = rounded;
+      *reinterpret_cast<T*>(tile + value_place<kDim>(0, b, slot * (kDim / 8) + d / 8) + d % 8 * 2) = rounded;
+    }
+  }
+};
+
+// Sets values of the warp's tile that are not finite to 0; bit j: key j had some.
+template <typename T, int kDim>
+__device__ __forceinline__ uint32_t take_out_odd(char* values) {
+  uint32_t odd = 0;
+  auto* pairs = reinterpret_cast<uint32_t*>(values);
+  for (int i = threadIdx.x % 32; i < kKeys * kDim / 2; i += 32) {
+    if (!is_odd<T>(pairs[i])) continue;
+    pairs[i] = 0;
+    odd |= 1u << i / (kDim / 2);
+  }
+  odd = __reduce_or_sync(0xffffffffu, odd);
+  __syncwarp();
+  return odd;
+}
+
+// A warp per row merges the splits it sees, in order.
+template <int kDim>
+__device__ void merge_splits(const AttentionPlan& plan, const TileRows& tile, int kv_head) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int i = warp; i < kRows && tile.first_row + i < tile.rows; i += kWarps) {
+    const int row = tile.start + (tile.first_row + i) / plan.group;
+    const int head = kv_head * plan.group + (tile.first_row + i) % plan.group;
+    const Sight sight = sight_of(plan, row, tile.sequence);
+    float most = -INFINITY, total = 0, sums[kDim / 32] = {};
+#pragma unroll 4
+    for (int split = sight.first / kSplit; split <= sight.position / kSplit; ++split) {
+      const float* part = partial_of(plan, row, head, split);
+      const float part_most = __ldcg(part), part_total = __ldcg(part + 1);
+      const float top = fmaxf(most, part_most), keep = shrink_to(top, most), take = shrink_to(top, part_most);
+      total = weighted(total, keep, part_total, take);
+      most = top;
+#pragma unroll
+      for (int d = 0; d < kDim / 32; ++d) sums[d] = weighted(sums[d], keep, __ldcg(part + 2 + lane + 32 * d), take);
+    }
+    const float keep = with_sink(plan, head, most, total);
+    float* target = plan.out + (int64_t{row} * plan.heads + head) * kDim;
+#pragma unroll
+    for (int d = 0; d < kDim / 32; ++d) target[lane + 32 * d] = sums[d] * keep / total;
+  }
+}
+
+// kTurns: queries, key and value as they come from the projections; see AttentionPlan.
 template <typename T, int kDim, bool kTurns>
-__global__ void __launch_bounds__(kSplitWarps * 32) splits_kernel(const __grid_constant__ AttentionPlan plan) {
+__global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_constant__ AttentionPlan plan) {
+  using M = SplitMemory<kDim>;
   extern __shared__ __align__(128) char memory[];
   __shared__ bool is_last;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const int kv_head = blockIdx.y, split = blockIdx.z;
   let_next_start();
-  attend_split<T, kDim, kTurns, WholeBlock>(plan, static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y),
-                                            static_cast<int>(blockIdx.z), memory, is_last, wait_for_previous);
+  if (!plan.rows.steady) wait_for_previous();
+  TileRows tile_rows;
+  if (!find_tile(plan, static_cast<int>(blockIdx.x), kRows, tile_rows)) return;
+  const int sequence = tile_rows.sequence;
+  // What the block's rows see: positions grow with the rows.
+  const int last_row = min(tile_rows.first_row + kRows, tile_rows.rows) - 1;
+  const Sight begin = sight_of(plan, tile_rows.start + tile_rows.first_row / plan.group, sequence);
+  const Sight end = sight_of(plan, tile_rows.start + last_row / plan.group, sequence);
+  const int first = max(begin.first, split * kSplit), last = min(end.position, (split + 1) * kSplit - 1);
+  if (first > last) return;
+  const int first_tile = first / kKeys - split * kWarps, last_tile = last / kKeys - split * kWarps;
+
+  const uint32_t base = shared_address(memory), keys = base + static_cast<uint32_t>(warp * KeyTile<kDim>::kBytes);
+  const int tile = split * kWarps + warp;
+  const bool works = warp >= first_tile && warp <= last_tile;
+  auto* tile_most = reinterpret_cast<float*>(memory + M::kMost);
+  auto* locals = reinterpret_cast<float*>(memory + M::kLocal);
+  auto* packed = reinterpret_cast<uint4*>(memory + M::kWeights);
+  const LaneRows rows(plan, tile_rows, tile_rows.first_row, kv_head);
+  const int32_t* table = plan.rows.table + sequence * plan.rows.table_row;
+  float scores[kKeys / 8][4] = {};
+  char* my_tile = memory + warp * KeyTile<kDim>::kBytes;
+  // What came before a new token is there already.
+  const bool early = kTurns && plan.rows.steady;
+  if (works && early) start_tile<T, kDim>(plan, table, kv_head, tile, first, last, keys);
+  if (plan.rows.steady) {
+    if (works && !early) fetch_tile<T, kDim>(plan, table, kv_head, tile, first, last);
+    wait_for_previous();
+  }
+  if (works && !early) start_tile<T, kDim>(plan, table, kv_head, tile, first, last, keys);
+  const bool adds = kTurns && works && last == end.position && tile == last / kKeys;
+  NewToken<T, kDim> token;
+  if constexpr (kTurns) {
+    if (adds) token.read(plan, tile_rows, kv_head, last, locals);
+    turn_queries<T, kDim>(plan, tile_rows, kv_head, last_tile, reinterpret_cast<T*>(packed));
+    __syncthreads();
+  }
+  if (works) {
+    uint32_t query[kDim / 16][4];
+    if constexpr (kTurns) {
+      take_queries<T, kDim>(rows, reinterpret_cast<const T*>(packed), query);
+    } else {
+      load_queries<T, kDim>(plan, rows, query);
+    }
+    uint32_t odd = 0;
+    // Rows of several tokens: see tiles_kernel.
+    const bool masked =
+        begin.position != end.position && (tile * kKeys + kKeys - 1 > begin.position || tile * kKeys < end.first ||
+                                           (tile + 1) * kKeys > last + 1 || tile * kKeys < first);
+    if (masked) {
+      wait_copies<0>();
+      __syncwarp();
+      odd = take_out_odd<T, kDim>(my_tile + KeyTile<kDim>::kSide);
+    }
+    wait_copies<1>();
+    __syncwarp();
+    if (adds) token.put_key(my_tile);
+    multiply_keys<T, kDim>(query, keys, scores);
+    float most[2] = {-INFINITY, -INFINITY};
+    finish_scores(plan, rows, tile, odd, scores, most);
+    if (t == 0) {
+      tile_most[warp * kRows + g] = most[0];
+      tile_most[warp * kRows + g + 8] = most[1];
+    }
+  }
+  __syncthreads();
+  if (works) {
+    float most[2] = {-INFINITY, -INFINITY}, local[2];
+    for (int i = first_tile; i <= warp; ++i) {
+      most[0] = fmaxf(most[0], tile_most[i * kRows + g]);
+      most[1] = fmaxf(most[1], tile_most[i * kRows + g + 8]);
+    }
+    weigh_scores(most, scores, local);
+    locals[(warp * 2) * 32 + lane] = local[0];
+    locals[(warp * 2 + 1) * 32 + lane] = local[1];
+#pragma unroll
+    for (int b = 0; b < 2; ++b) {
+      uint32_t weights[4];
+      pack_weights<T>(scores, b, weights);
+      packed[(warp * 2 + b) * 32 + lane] = {weights[0], weights[1], weights[2], weights[3]};
+    }
+    wait_copies<0>();
+    if (adds) {
+      __syncwarp();
+      token.put_value(my_tile);
+    }
+  }
+  __syncthreads();
+
+  constexpr int kPart = kDim / kWarps;  // components of this warp
+  float sums[kPart / 8][4] = {}, most[2] = {-INFINITY, -INFINITY}, total[2] = {};
+  for (int i = first_tile; i <= last_tile; ++i) {
+    const float top[2] = {fmaxf(most[0], tile_most[i * kRows + g]), fmaxf(most[1], tile_most[i * kRows + g + 8])};
+    float shrink[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      shrink[h] = shrink_to(top[h], most[h]);
+      most[h] = top[h];
+      total[h] = __fmaf_rn(total[h], shrink[h], locals[(i * 2 + h) * 32 + lane]);
+    }
+#pragma unroll
+    for (int n = 0; n < kPart / 8; ++n) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sums[n][e] = __fmul_rn(sums[n][e], shrink[e / 2]);
+    }
+    const uint32_t values = base + static_cast<uint32_t>(i * KeyTile<kDim>::kBytes + KeyTile<kDim>::kSide);
+#pragma unroll
+    for (int b = 0; b < 2; ++b) {
+      const uint4 four = packed[(i * 2 + b) * 32 + lane];
+      const uint32_t weights[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+      for (int j = 0; j < kPart / 16; ++j) {
+        uint32_t v[4];
+        const int token = b * kTokens + lane % 16, chunk = (warp * kPart / 8 + j * 2 + lane / 16) ^ (token & 7);
+        load_matrices_transposed(v, values + static_cast<uint32_t>(token * kDim * 2 + chunk * 16));
+        mma<T>(sums[2 * j], weights, v[0], v[1]);
+        mma<T>(sums[2 * j + 1], weights, v[2], v[3]);
+      }
+    }
+  }
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    total[h] += __shfl_xor_sync(0xffffffffu, total[h], 1);
+    total[h] += __shfl_xor_sync(0xffffffffu, total[h], 2);
+  }
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    if (!rows.exists[h]) continue;
+    float keep = 1, divisor = 1;
+    float* target;
+    if (plan.partial) {
+      target = partial_of(plan, rows.row[h], rows.head[h], split);
+      if (warp == 0 && t == 0) {
+        target[0] = most[h];
+        target[1] = total[h];
+      }
+      target += 2;
+    } else {
+      divisor = total[h];
+      keep = with_sink(plan, rows.head[h], most[h], divisor);
+      target = plan.out + (int64_t{rows.row[h]} * plan.heads + rows.head[h]) * kDim;
+    }
+#pragma unroll
+    for (int n = 0; n < kPart / 8; ++n) {
+      const int d = warp * kPart + n * 8 + 2 * t;
+      target[d] = plan.partial ? sums[n][2 * h] : sums[n][2 * h] * keep / divisor;
+      target[d + 1] = plan.partial ? sums[n][2 * h + 1] : sums[n][2 * h + 1] * keep / divisor;
+    }
+  }
+  if (!plan.partial) return;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    int* counter = plan.arrived + blockIdx.x * gridDim.y + blockIdx.y;
+    is_last = atomicAdd(counter, 1) == end.position / kSplit - begin.first / kSplit;
+    if (is_last) *counter = 0;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  __threadfence();
+  merge_splits<kDim>(plan, tile_rows, kv_head);
 }
 
 int64_t tile_count(const AttentionPlan& plan) {
@@ -25,13 +372,11 @@ void launch(Device device, AttentionPlan plan) {
                                                static_cast<size_t>(plan.heads * plan.splits) * (kDim + 2);
   const Scratch partial(device, floats * sizeof(float));
   plan.partial = partial.as<float>();
-  StepProgram* steps = step_program();
-  if (steps && steps->add(plan, std::is_same_v<T, __half> ? DType::kF16 : DType::kBF16)) return;
   const auto run = [&]<bool kTurns>(std::bool_constant<kTurns>) {
     allow_shared<splits_kernel<T, kDim, kTurns>>(device, SplitMemory<kDim>::kBytes);
     const dim3 grid(static_cast<unsigned>(tile_count(plan)), static_cast<unsigned>(plan.pool.kv_heads),
                     static_cast<unsigned>(plan.splits));
-    launch_dependent(device, "paged_attention", splits_kernel<T, kDim, kTurns>, grid, kSplitWarps * 32,
+    launch_dependent(device, "paged_attention", splits_kernel<T, kDim, kTurns>, grid, kWarps * 32,
                      SplitMemory<kDim>::kBytes, plan);
   };
   plan.key ? run(std::true_type()) : run(std::false_type());
@@ -40,11 +385,11 @@ void launch(Device device, AttentionPlan plan) {
 }  // namespace
 
 bool fits_splits(Device device, const AttentionPlan& plan, int splits) {
-  return tile_count(plan) * plan.pool.kv_heads <= facts(device).counter_count && splits <= 65535;
+  return tile_count(plan) * plan.pool.kv_heads <= runtime(device).counter_count && splits <= 65535;
 }
 
 void attend_in_splits(Device device, AttentionPlan plan, bool half) {
-  plan.arrived = facts(device).counters;
+  plan.arrived = runtime(device).counters;
   const bool narrow = plan.pool.dim == 64;
   if (half) return narrow ? launch<__half, 64>(device, plan) : launch<__half, 128>(device, plan);
   narrow ? launch<__nv_bfloat16, 64>(device, plan) : launch<__nv_bfloat16, 128>(device, plan);

@@ -186,7 +186,7 @@ bool fits_tensor_cores(const AttentionPlan& plan, DType pool) {
 bool goes_in_splits(Device device, const AttentionPlan& plan, int64_t table_blocks) {
   // 64 rows share what a block reads, unless that leaves most of the device without work.
   const int64_t rows = int64_t{plan.row_count} * plan.group;
-  return rows / 64 * plan.pool.kv_heads < facts(device).multiprocessors &&
+  return rows / 64 * plan.pool.kv_heads < runtime(device).multiprocessors &&
          fits_splits(device, plan, split_count(table_blocks));
 }
 

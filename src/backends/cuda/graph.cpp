@@ -22,10 +22,9 @@ class Graph final : public DeviceGraph {
     cudaError_t ended = cudaSuccess;
     try {
       check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), device_, "begin graph");
-      Recording recording(device_, memory_, stream, kept_);
+      const Recording recording(device_, memory_, stream);
       try {
         body();
-        recording.finish();
       } catch (...) {
         if (cudaStreamEndCapture(stream, &graph) == cudaSuccess && graph) (void)cudaGraphDestroy(graph);
         cudaGetLastError();
@@ -48,7 +47,6 @@ class Graph final : public DeviceGraph {
  private:
   Device device_;
   GraphMemory memory_;
-  std::vector<std::unique_ptr<Scratch>> kept_;
   cudaGraphExec_t program_ = nullptr;
 };
 

@@ -73,7 +73,7 @@ bool gated_linear(const LinearInput& input, const LinearJob& gate, const LinearJ
   }
   size_t first = 0;
   WeightPlan plan = plan_of(input, jobs, first);
-  if (!takes_gated(facts(x.device()), plan)) return false;
+  if (!takes_gated(runtime(x.device()), plan)) return false;
   plan.gated = true;
   is_packed(plan.dtype) ? multiply_packed(x.device(), plan) : multiply_weights(x.device(), plan);
   return true;

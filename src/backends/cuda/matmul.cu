@@ -196,7 +196,7 @@ bool are_weights(const Tensor& a, const Tensor& b, const Tensor& out) {
 }  // namespace
 
 void multiply_weights(Device device, const WeightPlan& plan) {
-  const Runtime& use = facts(device);
+  const Runtime& use = runtime(device);
   const bool changes = plan.norm_weight || plan.up;
   // Several rows are normed side by side, one could as well be by everybody who needs it.
   if (plan.gated || (fits_few_rows(use, plan) && (plan.m == 1 || !changes))) return multiply_few_rows(device, plan);

@@ -35,7 +35,6 @@ struct DeviceState {
 struct RecordingState {
   Device device;
   GraphMemory* memory = nullptr;  // null: nothing is recorded
-  StepProgram* program = nullptr;
   Runtime runtime;
 };
 thread_local RecordingState recording;
@@ -54,9 +53,8 @@ void start(Device device, Runtime& runtime) {
   runtime.shared_bytes = static_cast<int>(properties.sharedMemPerBlockOptin);
   runtime.major = properties.major;
   runtime.counter_count = properties.multiProcessorCount * kCountersPerProcessor;
-  const size_t bytes = static_cast<size_t>(runtime.counter_count + 1) * sizeof(int);
+  const size_t bytes = static_cast<size_t>(runtime.counter_count) * sizeof(int);
   check(cudaMalloc(reinterpret_cast<void**>(&runtime.counters), bytes), device, "allocate counters");
-  runtime.barrier = runtime.counters + runtime.counter_count;
   check(cudaMemsetAsync(runtime.counters, 0, bytes, runtime.stream), device, "clear counters");
 }
 
@@ -71,41 +69,21 @@ void free_cached(DeviceState& state, Device device) {
 
 }  // namespace
 
-const Runtime& facts(Device device) {
+const Runtime& runtime(Device device) {
   select(device);
   DeviceState& state = state_of(device);
   std::call_once(state.started, [&] { start(device, state.runtime); });
   return recording.memory && recording.device == device ? recording.runtime : state.runtime;
 }
 
-const Runtime& runtime(Device device) {
-  if (recording.program && recording.device == device) recording.program->start();
-  return facts(device);
-}
-
-Recording::Recording(Device device, GraphMemory& memory, cudaStream_t stream,
-                     std::vector<std::unique_ptr<Scratch>>& kept)
-    : program_(device, kept) {
+Recording::Recording(Device device, GraphMemory& memory, cudaStream_t stream) {
   recording.runtime = runtime(device);
   recording.runtime.stream = stream;
   recording.device = device;
   recording.memory = &memory;
-  recording.program = &program_;
 }
 
-Recording::~Recording() {
-  recording.memory = nullptr;
-  recording.program = nullptr;
-}
-
-void Recording::finish() { program_.start(); }
-
-StepProgram* step_program() { return recording.program; }
-
-void copy_outside_graph(Device device, void* to, const void* from, size_t bytes) {
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, state_of(device).runtime.stream), device,
-        "copy from host");
-}
+Recording::~Recording() { recording.memory = nullptr; }
 
 bool is_recording() { return recording.memory != nullptr; }
 
@@ -121,18 +99,12 @@ GraphMemory::~GraphMemory() {
 }
 
 void* allocate(Device device, size_t bytes) {
-  return allocate_from(recording.memory && recording.device == device ? recording.memory : nullptr, device, bytes);
-}
-
-void* allocate_apart(Device device, size_t bytes) { return allocate_from(nullptr, device, bytes); }
-
-// Of a graph's own blocks, or of the common ones.
-void* allocate_from(GraphMemory* graph, Device device, size_t bytes) {
-  facts(device);
+  runtime(device);
   if (bytes == 0) return nullptr;
   DeviceState& state = state_of(device);
   const size_t size = rounded_size(bytes);
   const std::lock_guard lock(state.mutex);
+  GraphMemory* graph = recording.memory && recording.device == device ? recording.memory : nullptr;
   auto& blocks = (graph ? graph->free_blocks_ : state.free_blocks)[size];
   if (!blocks.empty()) {
     void* block = blocks.back();
@@ -143,7 +115,7 @@ void* allocate_from(GraphMemory* graph, Device device, size_t bytes) {
   cudaError_t result = cudaMalloc(&block, size);
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();                      // clears it
-    if (!is_recording()) free_cached(state, device);  // waits, which a recording cannot
+    if (!graph) free_cached(state, device);  // waits, which a recording cannot
     result = cudaMalloc(&block, size);
   }
   if (result == cudaErrorMemoryAllocation) {

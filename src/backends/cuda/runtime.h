@@ -18,27 +18,19 @@ struct Runtime {
   // Zeros that a kernel may count with as long as it leaves zeros behind.
   int* counters = nullptr;
   int counter_count = 0;
-  int* barrier = nullptr;  // one more, for kernels that wait for all their blocks
 };
 
-// The device's runtime, made at its first use; the calling thread then works on that device. Whoever calls it is going
-// to start a kernel: the steps of a program that is being recorded go first. Throws Error(kDevice).
+// The device's runtime, made at its first use; the calling thread then works on that device. Throws Error(kDevice).
 const Runtime& runtime(Device device);
-// The same for those who want to know about the device only.
-const Runtime& facts(Device device);
 
 // Memory of the device, kept for reuse when given back. Throws Error(kOutOfMemory).
 void* allocate(Device device, size_t bytes);
-void* allocate_apart(Device device, size_t bytes);     // not the memory of a graph that is being recorded
 void release(Device device, void* data, size_t bytes);  // never throws
 
 // Memory for the time of one kernel or a few.
 class Scratch {
  public:
   Scratch(Device device, size_t bytes) : device_(device), bytes_(bytes), data_(allocate(device, bytes)) {}
-  // While a graph is recorded: memory that its kernels do not share.
-  struct Apart {};
-  Scratch(Device device, size_t bytes, Apart) : device_(device), bytes_(bytes), data_(allocate_apart(device, bytes)) {}
   ~Scratch() { release(device_, data_, bytes_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
