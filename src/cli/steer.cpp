@@ -102,6 +102,7 @@ void add_answers(MicroscopeReport& report, const Microscope& microscope, const S
   for (const double strength : arguments.strengths) {
     HookSpec hooks;
     edit(hooks, strength);
+    require_points(microscope.interp(), hooks);
     add(arguments.off ? "Without the feature" : cat("With strength ", strength), hooks, {{"strength", strength}});
   }
 }
