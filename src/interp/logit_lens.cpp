@@ -89,6 +89,8 @@ class Lens {
       for (int64_t row = from; row < to; ++row) VocabRow(row_of(answer, row)).write_probabilities(row_of(shares, row));
     });
     for (size_t point = 0; point < map_.points.size(); ++point) {
+      const auto done = begin * std::ssize(map_.points) + static_cast<int64_t>(point) * count;
+      if (options_.progress) options_.progress(done, std::ssize(map_.cells));
       const Tensor logits = logits_at(map_.points[point], begin, count);
       parallel_for(count, 1, [&](int64_t from, int64_t to) {
         for (int64_t row = from; row < to; ++row) {
