@@ -26,6 +26,7 @@ std::vector<float> one_row(const Tensor& rows, TextRow row) {
   std::vector<double> sums(values.size() / static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) sums[i % sums.size()] += values[i];
   std::vector<float> mean;
+  mean.reserve(sums.size());
   for (const double sum : sums) mean.push_back(static_cast<float>(sum / static_cast<double>(count)));
   return mean;
 }
@@ -74,6 +75,7 @@ std::vector<Tensor> text_rows(const InterpModel& model, std::span<const std::vec
     }
   }
   std::vector<Tensor> result;
+  result.reserve(found.size());
   const auto count = std::ssize(texts);
   for (const std::vector<float>& all : found) result.push_back(from_vector(all, {count, std::ssize(all) / count}));
   return result;
