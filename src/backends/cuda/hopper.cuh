@@ -56,14 +56,12 @@ __device__ __forceinline__ uint32_t in_block(uint32_t address, uint32_t rank) {
   return there;
 }
 __device__ __forceinline__ void arrive_at(uint32_t cluster_barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(cluster_barrier) : "memory");
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(cluster_barrier) : "memory");
 }
-__device__ __forceinline__ float4 load_cluster(uint32_t address) {
-  float4 four;
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
-               : "r"(address));
-  return four;
+__device__ __forceinline__ float2 load_cluster(uint32_t address) {
+  float2 two;
+  asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];" : "=f"(two.x), "=f"(two.y) : "r"(address));
+  return two;
 }
 __device__ __forceinline__ uint32_t cluster_rank() {
   uint32_t rank = 0;
@@ -95,11 +93,16 @@ __device__ __forceinline__ void fetch_box_for(uint16_t blocks, uint32_t place, c
       : "memory");
 }
 
-// Rows of 128 bytes, their 16-byte chunks turned by the row (the 128-byte swizzle), 8 rows after 1024 bytes. Columns
-// of 16 elements are 32 bytes or 2 units of the result apart.
-__device__ __forceinline__ uint64_t describe(uint32_t address) {
-  return (uint64_t{address} & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
+// Keeps an address in a register; the compiler would rather work it out again in every round of a loop.
+__device__ __forceinline__ uint32_t held(uint32_t address) {
+  asm volatile("" : "+r"(address));
+  return address;
 }
+
+// What multiply_async calls a matrix in shared memory: rows of 128 bytes, their 16-byte chunks turned by the row (the
+// 128-byte swizzle), 8 rows after 1024 bytes. In units of 16 bytes: 16 columns are 2 apart. This is the lower half of
+// the descriptor; the upper one is always the same.
+__device__ __forceinline__ uint32_t describe(uint32_t address) { return (address & 0x3ffff) >> 4 | 1u << 16; }
 
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
@@ -110,31 +113,41 @@ __device__ __forceinline__ void wait_products() {
 }
 
 // clang-format off
-#define WICK_SUMS8(i) "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3]), \
-                      "+f"(sum[i + 4]), "+f"(sum[i + 5]), "+f"(sum[i + 6]), "+f"(sum[i + 7])
-#define WICK_SUMS32(i) WICK_SUMS8(i), WICK_SUMS8(i + 8), WICK_SUMS8(i + 16), WICK_SUMS8(i + 24)
+#define WICK_SUMS4(i) "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3])
+#define WICK_SUMS8(i) WICK_SUMS4(i), WICK_SUMS4(i + 4)
+#define WICK_SUMS16(i) WICK_SUMS8(i), WICK_SUMS8(i + 8)
+#define WICK_SUMS32(i) WICK_SUMS16(i), WICK_SUMS16(i + 16)
 #define WICK_NAMES4 "%0, %1, %2, %3"
 #define WICK_NAMES8 WICK_NAMES4 ", %4, %5, %6, %7"
-#define WICK_NAMES16 WICK_NAMES8 ", %8, %9, %10, %11, %12, %13, %14, %15"
-#define WICK_NAMES32 WICK_NAMES16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define WICK_NAMES64 WICK_NAMES32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-                                  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define WICK_NAMES12 WICK_NAMES8 ", %8, %9, %10, %11"
+#define WICK_NAMES16 WICK_NAMES12 ", %12, %13, %14, %15"
+#define WICK_NAMES24 WICK_NAMES16 ", %16, %17, %18, %19, %20, %21, %22, %23"
+#define WICK_NAMES32 WICK_NAMES24 ", %24, %25, %26, %27, %28, %29, %30, %31"
+#define WICK_NAMES48 WICK_NAMES32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define WICK_NAMES64 WICK_NAMES48 ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 #define WICK_NAMES96 WICK_NAMES64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
                                   "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define WICK_PRODUCT(n, type, names, a_name, b_name, keep_name, ...)                                \
-  asm volatile("{ .reg .pred keep; setp.ne.b32 keep, " keep_name ", 0;\n"                          \
+  asm volatile("{ .reg .pred keep; .reg .b64 a, b; setp.ne.b32 keep, " keep_name ", 0;\n"          \
+               "mov.b64 a, {" a_name ", 0x40000040}; mov.b64 b, {" b_name ", 0x40000040};\n"        \
                "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" names "}, "      \
-               a_name ", " b_name ", keep, 1, 1, 0, 0; }\n"                                         \
-               : __VA_ARGS__ : "l"(a), "l"(b), "r"(keep ? 1 : 0))
+               "a, b, keep, 1, 1, 0, 0; }\n"                                                        \
+               : __VA_ARGS__ : "r"(a), "r"(b), "r"(keep ? 1 : 0))
 #define WICK_PRODUCTS(type)                                                                                            \
   if constexpr (kN == 8) {                                                                                             \
-    WICK_PRODUCT("8", type, WICK_NAMES4, "%4", "%5", "%6", "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]));    \
+    WICK_PRODUCT("8", type, WICK_NAMES4, "%4", "%5", "%6", WICK_SUMS4(0));                                             \
   } else if constexpr (kN == 16) {                                                                                     \
     WICK_PRODUCT("16", type, WICK_NAMES8, "%8", "%9", "%10", WICK_SUMS8(0));                                           \
+  } else if constexpr (kN == 24) {                                                                                     \
+    WICK_PRODUCT("24", type, WICK_NAMES12, "%12", "%13", "%14", WICK_SUMS8(0), WICK_SUMS4(8));                         \
   } else if constexpr (kN == 32) {                                                                                     \
-    WICK_PRODUCT("32", type, WICK_NAMES16, "%16", "%17", "%18", WICK_SUMS8(0), WICK_SUMS8(8));                         \
+    WICK_PRODUCT("32", type, WICK_NAMES16, "%16", "%17", "%18", WICK_SUMS16(0));                                       \
+  } else if constexpr (kN == 48) {                                                                                     \
+    WICK_PRODUCT("48", type, WICK_NAMES24, "%24", "%25", "%26", WICK_SUMS16(0), WICK_SUMS8(16));                       \
   } else if constexpr (kN == 64) {                                                                                     \
     WICK_PRODUCT("64", type, WICK_NAMES32, "%32", "%33", "%34", WICK_SUMS32(0));                                       \
+  } else if constexpr (kN == 96) {                                                                                     \
+    WICK_PRODUCT("96", type, WICK_NAMES48, "%48", "%49", "%50", WICK_SUMS32(0), WICK_SUMS16(32));                      \
   } else if constexpr (kN == 128) {                                                                                    \
     WICK_PRODUCT("128", type, WICK_NAMES64, "%64", "%65", "%66", WICK_SUMS32(0), WICK_SUMS32(32));                     \
   } else {                                                                                                             \
@@ -146,7 +159,7 @@ __device__ __forceinline__ void wait_products() {
 // sum [64, kN] of four warps = a [64, 16] x b [kN, 16]^T, added to what is there if `keep`, in the background. Lane l of
 // warp w has rows 16 w + l / 4 (and 8 on) at columns 8 j + l % 4 * 2 (and 1 on) in sum[4 j] to sum[4 j + 3].
 template <typename T, int kN>
-__device__ __forceinline__ void multiply_async(float (&sum)[kN / 2], uint64_t a, uint64_t b, bool keep) {
+__device__ __forceinline__ void multiply_async(float (&sum)[kN / 2], uint32_t a, uint32_t b, bool keep) {
   if constexpr (std::is_same_v<T, __half>) {
     WICK_PRODUCTS("f16")
   } else {
@@ -156,12 +169,17 @@ __device__ __forceinline__ void multiply_async(float (&sum)[kN / 2], uint64_t a,
 
 #undef WICK_PRODUCTS
 #undef WICK_PRODUCT
+#undef WICK_SUMS4
 #undef WICK_SUMS8
+#undef WICK_SUMS16
 #undef WICK_SUMS32
 #undef WICK_NAMES4
 #undef WICK_NAMES8
+#undef WICK_NAMES12
 #undef WICK_NAMES16
+#undef WICK_NAMES24
 #undef WICK_NAMES32
+#undef WICK_NAMES48
 #undef WICK_NAMES64
 #undef WICK_NAMES96
 #endif

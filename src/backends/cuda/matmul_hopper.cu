@@ -14,7 +14,7 @@ constexpr int kTileM = kGroups * 64;
 template <int kTileN, int kCluster>
 struct HopperShape {
   static constexpr int n = kTileN, half = kTileN / 2, cluster = kCluster;
-  static constexpr int group = 8;  // units of rows whose tiles are computed side by side, to read weights once
+  static constexpr int group = 16 / kCluster;  // units of rows whose tiles are computed side by side, to read weights once
   static constexpr int x_bytes = kTileM * 128, half_bytes = half * 128;
   static constexpr int stage_bytes = x_bytes + 2 * half_bytes;
   static constexpr int stages = 224 * 1024 / stage_bytes;
@@ -54,8 +54,8 @@ __global__ void __launch_bounds__(kThreadCount, 1)
   extern __shared__ char memory[];
   __shared__ uint64_t barriers[2 * Shape::stages];
   const WeightPlan& plan = mapped.plan;
-  const uint32_t ring = (shared_address(memory) + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes;
-  const uint32_t full = shared_address(barriers), empty = full + Shape::stages * 8;
+  const uint32_t ring = held((shared_address(memory) + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes);
+  const uint32_t full = held(shared_address(barriers)), empty = full + Shape::stages * 8;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = warp / 4;
   const int rank = Shape::cluster > 1 ? static_cast<int>(cluster_rank()) : 0;
   const auto k = static_cast<int>(plan.k);
@@ -127,10 +127,10 @@ __global__ void __launch_bounds__(kThreadCount, 1)
         for (int step = first; step < last; ++step) {
           wait_barrier(full + stage * 8, parity);
           const uint32_t from = ring + stage * Shape::stage_bytes;
-          const uint64_t x = describe(from + group * (Shape::x_bytes / kGroups)), w = describe(from + Shape::x_bytes);
+          const uint32_t x = describe(from + group * (Shape::x_bytes / kGroups)), w = describe(from + Shape::x_bytes);
           begin_products();
 #pragma unroll
-          for (uint64_t i = 0; i < kBoxColumns / 16; ++i) {
+          for (uint32_t i = 0; i < kBoxColumns / 16; ++i) {
             multiply_async<T, Shape::n>(sum, x + i * 2, w + i * 2, step > first || i > 0);
           }
           end_products();
@@ -151,38 +151,9 @@ __global__ void __launch_bounds__(kThreadCount, 1)
       }
 
       const HopperTile tile = hopper_tile<Shape>(plan, unit, units_m, tiles_n, rank);
-      constexpr int kBatch = 4, kColumns = Shape::n / 8;  // columns of 8; fetched for together
-      const int64_t row = tile.first_m + group * 64 + warp % 4 * 16 + lane / 4;
-      const int column = tile.weights.first_row + lane % 4 * 2;
-      if (plan.gated) {
-#pragma unroll
-        for (int j = 0; j < kColumns / 2; ++j) {
-#pragma unroll
-          for (int low = 0; low < 2; ++low) {
-            const Results<T, 2> results(mapped, 0, row + low * 8, column + j * 8);
-            constexpr int kUp = Shape::n / 4;
-            const float(&gate)[2] = {total[j * 4 + low * 2], total[j * 4 + low * 2 + 1]};
-            const float(&up)[2] = {total[kUp + j * 4 + low * 2], total[kUp + j * 4 + low * 2 + 1]};
-            results.store(gate, up);
-          }
-        }
-        continue;
-      }
-#pragma unroll
-      for (int j = 0; j < kColumns; j += kBatch) {
-#pragma unroll
-        for (int low = 0; low < 2; ++low) {
-          Results<T, 2> results[kBatch] = {{mapped, tile.weights.job, row + low * 8, column + j * 8},
-                                           {mapped, tile.weights.job, row + low * 8, column + j * 8 + 8},
-                                           {mapped, tile.weights.job, row + low * 8, column + j * 8 + 16},
-                                           {mapped, tile.weights.job, row + low * 8, column + j * 8 + 24}};
-#pragma unroll
-          for (int i = 0; i < kBatch; ++i) {
-            const float two[2] = {total[(j + i) * 4 + low * 2], total[(j + i) * 4 + low * 2 + 1]};
-            results[i].store(two, two);
-          }
-        }
-      }
+      const Target<T> target(mapped, tile.weights.job);
+      target.store_all(tile.first_m + group * 64 + warp % 4 * 16 + lane / 4, tile.weights.first_row + lane % 4 * 2,
+                       total);
     }
   }
   if constexpr (Shape::cluster > 1) sync_cluster();  // nobody's memory goes while others fetch to it
@@ -200,17 +171,39 @@ void launch(Device device, const WeightPlan& plan) {
                   Shape::cluster, kThreadCount, Shape::bytes, mapped, units_m, tiles_n);
 }
 
+// How long a shape takes, up to a factor: rounds of tiles, and some columns' time for what lies between two.
+template <typename Shape>
+int cost_of(Device device, const WeightPlan& plan) {
+  constexpr int kBetween = 16;
+  const int64_t units = (plan.m + kTileM * Shape::cluster - 1) / (kTileM * Shape::cluster);
+  const int64_t clusters = runtime(device).multiprocessors / Shape::cluster;
+  return static_cast<int>((units * all_mapped_tiles<Shape::n>(plan) + clusters - 1) / clusters) * (Shape::n + kBetween);
+}
+
+template <typename T>
+void multiply(Device device, const WeightPlan& plan) {
+  using Wide = HopperShape<192, 2>;
+  using WideAlone = HopperShape<192, 1>;
+  using Narrow = HopperShape<128, 2>;
+  using NarrowAlone = HopperShape<128, 1>;
+  const int costs[] = {cost_of<Wide>(device, plan), cost_of<WideAlone>(device, plan), cost_of<Narrow>(device, plan),
+                       cost_of<NarrowAlone>(device, plan)};
+  switch (std::min_element(std::begin(costs), std::end(costs)) - std::begin(costs)) {
+    case 0: return launch<T, Wide>(device, plan);
+    case 1: return launch<T, WideAlone>(device, plan);
+    case 2: return launch<T, Narrow>(device, plan);
+    default: return launch<T, NarrowAlone>(device, plan);
+  }
+}
+
 }  // namespace
 
+bool fits_hopper(const Runtime& use, const WeightPlan& plan) {
+  return plan.m > kTileM / 2 && fits_maps(use, plan);
+}
+
 void multiply_hopper(Device device, const WeightPlan& plan) {
-  using Pairs = HopperShape<192, 2>;
-  using Single = HopperShape<192, 1>;
-  const bool half = plan.dtype == DType::kF16;
-  if (plan.m <= kTileM) {
-    half ? launch<__half, Single>(device, plan) : launch<__nv_bfloat16, Single>(device, plan);
-  } else {
-    half ? launch<__half, Pairs>(device, plan) : launch<__nv_bfloat16, Pairs>(device, plan);
-  }
+  plan.dtype == DType::kF16 ? multiply<__half>(device, plan) : multiply<__nv_bfloat16>(device, plan);
 }
 
 }  // namespace wick::cuda

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/cuda/input_rows.cuh"
+#include "backends/cuda/mma.cuh"
 #include "backends/cuda/tensor_map.h"
 
 // What the kernels with tensor maps share: which weights a tile of them is, and what becomes of its sums.
@@ -35,74 +36,129 @@ int all_mapped_tiles(const WeightPlan& plan) {
   return tiles;
 }
 
-template <typename T, int kCount>
-struct alignas(sizeof(T) * kCount) Run {
-  T at[kCount];
-};
-
-// kCount neighbouring results of a token: what is added to their sums, fetched before those are known.
-template <typename T, int kCount>
-class Results {
+// Where results of a job go, and what is added to them. Held in registers: the compiler would read the plan again after
+// every store.
+template <typename T>
+class Target {
  public:
-  __device__ __forceinline__ Results(const MappedPlan& mapped, int job, int64_t token, int row)
-      : plan_(mapped.plan), job_(mapped.plan.jobs[job]), by_run_(mapped.by_four), row_(row), at_(token * job_.n + row) {
-    inside_ = token < plan_.m && row < job_.n;
-    if (!inside_) return;
-    fetch(job_.bias, row, bias_);
-    if (plan_.gated) fetch(plan_.jobs[1].bias, row, up_bias_);
-    fetch(job_.residual, at_, residual_);
-  }
-  __device__ __forceinline__ bool inside() const { return inside_; }
+  __device__ __forceinline__ Target(const MappedPlan& mapped, int job)
+      : out_(mapped.plan.jobs[job].out),
+        bias_(mapped.plan.jobs[job].bias),
+        up_bias_(mapped.plan.jobs[1].bias),
+        residual_(mapped.plan.jobs[job].residual),
+        m_(static_cast<int>(mapped.plan.m)),
+        n_(static_cast<int>(mapped.plan.jobs[job].n)),
+        gated_(mapped.plan.gated),
+        by_pair_(mapped.by_pair),
+        out_f32_(mapped.plan.out_dtype == DType::kF32),
+        plain_(by_pair_ && out_f32_ && !bias_ && !(gated_ && (up_bias_ || residual_))) {}
 
-  // `up` counts where gated.
-  __device__ __forceinline__ void store(const float (&sum)[kCount], const float (&up)[kCount]) const {
-    if (!inside_) return;
-    Run<float, kCount> result;
+  // The sums of a thread as multiply_async leaves them: pairs of columns 8 apart, of rows `row` and `row` + 8. Gated: the
+  // second half of them is of up.
+  template <int kCount>
+  __device__ __forceinline__ void store_all(int row, int column, const float (&total)[kCount]) const {
+    constexpr int kPairs = kCount / 4, kBatch = kPairs % 4 == 0 ? 4 : kPairs % 3 == 0 ? 3 : kPairs;
+    const int pairs = gated_ ? kPairs / 2 : kPairs;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      result.at[i] = sum[i];
-      if (job_.bias) result.at[i] += bias_.at[i];
-      if (plan_.gated) result.at[i] = gated(result.at[i], plan_.jobs[1].bias ? up[i] + up_bias_.at[i] : up[i]);
-      if (job_.residual) result.at[i] += residual_.at[i];
-    }
-    if (plan_.out_dtype == DType::kF32) {
-      put(static_cast<float*>(job_.out), result);
-    } else {
-      put(static_cast<T*>(job_.out), result);
-    }
-  }
-
- private:
-  __device__ __forceinline__ void fetch(const float* from, int64_t at, Run<float, kCount>& to) const {
-    if (!from) return;
-    if (by_run_) {
-      to = *reinterpret_cast<const Run<float, kCount>*>(from + at);
-    } else {
+    for (int low = 0; low < 2; ++low) {
+      const int at = row + low * 8;
+      if (at >= m_) continue;
+      float* out = static_cast<float*>(out_) + int64_t{at} * n_ + column;
+      if (!plain_ || column + pairs * 8 - 6 > n_) {
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) to.at[i] = row_ + i < job_.n ? from[at + i] : 0;
-    }
-  }
-  template <typename Out>
-  __device__ __forceinline__ void put(Out* out, const Run<float, kCount>& result) const {
-    Run<Out, kCount> rounded;
+        for (int j = 0; j < kPairs; ++j) {
+          const float2 two = pair(total, j, low);
+          if (!gated_) {
+            store(at, column + j * 8, two, residual(at, column + j * 8));
+          } else if (j < kPairs / 2) {
+            store_gated(at, column + j * 8, two, pair(total, (j + kPairs / 2) % kPairs, low));
+          }
+        }
+      } else if (gated_) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) rounded.at[i] = to<Out>(result.at[i]);
-    if (by_run_) {
-      *reinterpret_cast<Run<Out, kCount>*>(out + at_) = rounded;
-    } else {
+        for (int j = 0; j < kPairs / 2; ++j) {
+          const float2 gate = pair(total, j, low), up = pair(total, j + kPairs / 2, low);
+          *reinterpret_cast<float2*>(out + j * 8) = {gated(gate.x, up.x), gated(gate.y, up.y)};
+        }
+      } else if (residual_) {
+        const float* added = residual_ + int64_t{at} * n_ + column;
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        if (row_ + i < job_.n) out[at_ + i] = rounded.at[i];
+        for (int first = 0; first < kPairs; first += kBatch) {
+          float2 more[kBatch];
+#pragma unroll
+          for (int j = 0; j < kBatch; ++j) more[j] = *reinterpret_cast<const float2*>(added + (first + j) * 8);
+#pragma unroll
+          for (int j = 0; j < kBatch; ++j) {
+            const float2 two = pair(total, first + j, low);
+            *reinterpret_cast<float2*>(out + (first + j) * 8) = {two.x + more[j].x, two.y + more[j].y};
+          }
+        }
+      } else {
+#pragma unroll
+        for (int j = 0; j < kPairs; ++j) *reinterpret_cast<float2*>(out + j * 8) = pair(total, j, low);
       }
     }
   }
 
-  const WeightPlan& plan_;
-  const WeightJob& job_;
-  bool by_run_, inside_;
-  int row_;
-  int64_t at_;
-  Run<float, kCount> bias_, up_bias_, residual_;
+  // The residual of columns `column` and its neighbour, zeros where there is none.
+  __device__ __forceinline__ float2 residual(int row, int column) const {
+    return residual_ && row < m_ ? load(residual_ + int64_t{row} * n_, column) : float2{0, 0};
+  }
+  __device__ __forceinline__ void store(int row, int column, float2 sum, float2 residual) const {
+    put(row, column, plus(biased(sum, bias_, column), residual));
+  }
+
+ private:
+  template <int kCount>
+  static __device__ __forceinline__ float2 pair(const float (&total)[kCount], int j, int low) {
+    return {total[j * 4 + low * 2], total[j * 4 + low * 2 + 1]};
+  }
+  __device__ __forceinline__ void store_gated(int row, int column, float2 gate, float2 up) const {
+    gate = biased(gate, bias_, column);
+    up = biased(up, up_bias_, column);
+    put(row, column, plus({gated(gate.x, up.x), gated(gate.y, up.y)}, residual(row, column)));
+  }
+  __device__ __forceinline__ float2 load(const float* row, int column) const {
+    if (column >= n_) return {0, 0};
+    if (by_pair_) return *reinterpret_cast<const float2*>(row + column);
+    return {row[column], column + 1 < n_ ? row[column + 1] : 0};
+  }
+  __device__ __forceinline__ float2 biased(float2 sum, const float* bias, int column) const {
+    if (!bias) return sum;
+    const float2 two = load(bias, column);
+    return {sum.x + two.x, sum.y + two.y};
+  }
+  // Adding zero would change the sign of a zero.
+  __device__ __forceinline__ float2 plus(float2 sum, float2 residual) const {
+    return residual_ ? float2{sum.x + residual.x, sum.y + residual.y} : sum;
+  }
+  __device__ __forceinline__ void put(int row, int column, float2 result) const {
+    if (row >= m_ || column >= n_) return;
+    const int64_t at = int64_t{row} * n_ + column;
+    if (out_f32_) {
+      auto* out = static_cast<float*>(out_) + at;
+      if (by_pair_) {
+        *reinterpret_cast<float2*>(out) = result;
+      } else {
+        out[0] = result.x;
+        if (column + 1 < n_) out[1] = result.y;
+      }
+    } else {
+      auto* out = static_cast<T*>(out_) + at;
+      if (by_pair_) {
+        *reinterpret_cast<uint32_t*>(out) = round_pair<T>(result.x, result.y);
+      } else {
+        out[0] = to<T>(result.x);
+        if (column + 1 < n_) out[1] = to<T>(result.y);
+      }
+    }
+  }
+
+  void* out_;
+  const float *bias_, *up_bias_, *residual_;
+  int m_, n_;
+  bool gated_, by_pair_, out_f32_;
+  bool plain_;  // nothing but f32 results, pairs at a time, perhaps with a residual
 };
 
 }  // namespace wick::cuda

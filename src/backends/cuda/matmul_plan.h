@@ -58,8 +58,9 @@ struct ExpertTable {
 };
 void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t rows);
 
-// Whether a plan with these rows may be `gated`.
+// Whether a plan with these rows may be `gated`; the second is for weights of f16 and bf16.
 bool takes_gated(const Runtime& use, const WeightPlan& plan);
+bool takes_gated_weights(const Runtime& use, const WeightPlan& plan);
 
 // Chooses among them.
 void multiply_weights(Device device, const WeightPlan& plan);

@@ -23,7 +23,7 @@ Encode find_encode(Device device) {
   return reinterpret_cast<Encode>(found);
 }
 
-bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
+bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 8 == 0; }
 
 }  // namespace
 
@@ -49,10 +49,10 @@ MappedPlan map_plan(Device device, const WeightPlan& plan, int x_rows, int weigh
   MappedPlan mapped{};
   mapped.plan = plan;
   mapped.x = map_rows(device, plan.x, plan.dtype, plan.m, plan.k, plan.k, x_rows);
-  mapped.by_four = true;
+  mapped.by_pair = true;
   for (int i = 0; i < plan.count; ++i) {
     const WeightJob& job = plan.jobs[i];
-    mapped.by_four &= job.n % 4 == 0 && is_aligned(job.out) && is_aligned(job.bias) && is_aligned(job.residual);
+    mapped.by_pair &= job.n % 2 == 0 && is_aligned(job.out) && is_aligned(job.bias) && is_aligned(job.residual);
     mapped.weights[i] = map_rows(device, job.weights, plan.dtype, job.n, plan.k, plan.ld, weight_rows);
   }
   return mapped;

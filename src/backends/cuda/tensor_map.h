@@ -21,7 +21,7 @@ CUtensorMap map_rows(Device device, const void* data, DType dtype, int64_t rows,
 struct MappedPlan {
   CUtensorMap x, weights[kMostJobs];
   WeightPlan plan;
-  bool by_four;  // rows of results, biases and residuals can be read and written four elements at a time
+  bool by_pair;  // rows of results, biases and residuals can be read and written two elements at a time
 };
 MappedPlan map_plan(Device device, const WeightPlan& plan, int x_rows, int weight_rows);
 
