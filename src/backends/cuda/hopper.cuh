@@ -22,7 +22,9 @@ __device__ __forceinline__ void init_barrier(uint32_t barrier, int count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count));
 }
 // Makes new barriers known to the copy engine and the cluster.
-__device__ __forceinline__ void publish_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
 __device__ __forceinline__ void arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
@@ -58,11 +60,6 @@ __device__ __forceinline__ uint32_t in_block(uint32_t address, uint32_t rank) {
 __device__ __forceinline__ void arrive_at(uint32_t cluster_barrier) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(cluster_barrier) : "memory");
 }
-__device__ __forceinline__ float2 load_cluster(uint32_t address) {
-  float2 two;
-  asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];" : "=f"(two.x), "=f"(two.y) : "r"(address));
-  return two;
-}
 __device__ __forceinline__ uint32_t cluster_rank() {
   uint32_t rank = 0;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -73,15 +70,14 @@ __device__ __forceinline__ void sync_cluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-__device__ __forceinline__ void fetch_map(const CUtensorMap& map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-}
 // A box of the map's matrix, from this row and column on, to shared memory.
 __device__ __forceinline__ void fetch_box(uint32_t place, const CUtensorMap& map, int row, int column,
                                           uint32_t barrier) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-               ::"r"(place), "l"(&map), "r"(column), "r"(row), "r"(barrier)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          place),
+      "l"(&map), "r"(column), "r"(row), "r"(barrier)
+      : "memory");
 }
 // To the same place in all blocks of the cluster whose bit is set, each of which counts the bytes.
 __device__ __forceinline__ void fetch_box_for(uint16_t blocks, uint32_t place, const CUtensorMap& map, int row,
@@ -156,8 +152,8 @@ __device__ __forceinline__ void wait_products() {
   }
 // clang-format on
 
-// sum [64, kN] of four warps = a [64, 16] x b [kN, 16]^T, added to what is there if `keep`, in the background. Lane l of
-// warp w has rows 16 w + l / 4 (and 8 on) at columns 8 j + l % 4 * 2 (and 1 on) in sum[4 j] to sum[4 j + 3].
+// sum [64, kN] of four warps = a [64, 16] x b [kN, 16]^T, added to what is there if `keep`, in the background. Lane l
+// of warp w has rows 16 w + l / 4 (and 8 on) at columns 8 j + l % 4 * 2 (and 1 on) in sum[4 j] to sum[4 j + 3].
 template <typename T, int kN>
 __device__ __forceinline__ void multiply_async(float (&sum)[kN / 2], uint32_t a, uint32_t b, bool keep) {
   if constexpr (std::is_same_v<T, __half>) {

@@ -17,7 +17,6 @@ constexpr int kMostRows = 64, kMostStages = 12, kRoom = 226 * 1024;
 template <int kN, int kLanes, int kShare>
 struct BatchShape {
   static constexpr int n = kN, lanes = kLanes, share = kShare;
-  static constexpr int half = kN / kGroups;  // rows of weights of a group
 };
 
 // A stage: x [lanes, x_rows, 64], then the weights [lanes, kN, 64]. Rows of a product's first side that are not there
@@ -30,7 +29,8 @@ template <typename T, typename Shape>
 __global__ void __launch_bounds__(kThreadCount, 1)
     batch_kernel(const __grid_constant__ MappedPlan mapped, const BatchRing shape) {
 #if WICK_HOPPER
-  constexpr int kN = Shape::n, kLanes = Shape::lanes, kShare = Shape::share, kHalf = Shape::half;
+  constexpr int kN = Shape::n, kLanes = Shape::lanes, kShare = Shape::share;
+  constexpr int kHalf = kN / kGroups;  // rows of weights of a group
   extern __shared__ char memory[];
   __shared__ uint64_t barriers[2 * kMostStages];
   const WeightPlan& plan = mapped.plan;
@@ -75,8 +75,8 @@ __global__ void __launch_bounds__(kThreadCount, 1)
       } else {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {  // gate and up of the first group, then of the second
-          fetch_box(to + (i * 4 + j) * (kN / 4) * 128, mapped.weights[j % 2], place.first_row + j / 2 * (kN / 4), column,
-                    barrier);
+          fetch_box(to + (i * 4 + j) * (kN / 4) * 128, mapped.weights[j % 2], place.first_row + j / 2 * (kN / 4),
+                    column, barrier);
         }
       }
     }
@@ -109,7 +109,8 @@ __global__ void __launch_bounds__(kThreadCount, 1)
   if (fetches) {
     for (uint32_t i = 0; i < stages; ++i) {
       init_barrier(full + i * 8, 1);
-      init_barrier(empty + i * 8, kGroups * 4 * (i % kShare == rank ? kShare : 1));  // a lane of each warp that reads it
+      init_barrier(empty + i * 8,
+                   kGroups * 4 * (i % kShare == rank ? kShare : 1));  // a lane of each warp that reads it
     }
     publish_barriers();
     if (!plan.steady) wait_for_previous();
@@ -195,10 +196,10 @@ void launch(Device device, const WeightPlan& plan) {
   const int bytes = kSwizzleBytes + std::max(ring.stages * stage, (ring.stages - 1) * stage + kMostRows * 128);
   const MappedPlan mapped = map_plan(device, plan, ring.x_rows, plan.gated ? Shape::n / 4 : Shape::n);
   allow_shared<batch_kernel<T, Shape>>(device, kRoom);
-  const int clusters = std::min((ring.tiles + Shape::share - 1) / Shape::share,
-                                runtime(device).multiprocessors / Shape::share);
-  launch_clusters(device, "matmul", batch_kernel<T, Shape>, static_cast<unsigned>(clusters * Shape::share), Shape::share,
-                  kThreadCount, static_cast<size_t>(bytes), mapped, ring);
+  const int clusters =
+      std::min((ring.tiles + Shape::share - 1) / Shape::share, runtime(device).multiprocessors / Shape::share);
+  launch_clusters(device, "matmul", batch_kernel<T, Shape>, static_cast<unsigned>(clusters * Shape::share),
+                  Shape::share, kThreadCount, static_cast<size_t>(bytes), mapped, ring);
 }
 
 // The smallest tiles of which every multiprocessor has one at most; many more weights are taken in large ones.

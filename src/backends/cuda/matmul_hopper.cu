@@ -14,7 +14,6 @@ constexpr int kTileM = kGroups * 64;
 template <int kTileN, int kCluster>
 struct HopperShape {
   static constexpr int n = kTileN, half = kTileN / 2, cluster = kCluster;
-  static constexpr int group = 16 / kCluster;  // units of rows whose tiles are computed side by side, to read weights once
   static constexpr int x_bytes = kTileM * 128, half_bytes = half * 128;
   static constexpr int stage_bytes = x_bytes + 2 * half_bytes;
   static constexpr int stages = 224 * 1024 / stage_bytes;
@@ -30,9 +29,10 @@ struct HopperTile {
 template <typename Shape>
 __device__ __forceinline__ HopperTile hopper_tile(const WeightPlan& plan, int unit, int units_m, int tiles_n,
                                                   int rank) {
-  const int group = unit / (Shape::group * tiles_n), rest = unit % (Shape::group * tiles_n);
-  const int size = min(Shape::group, units_m - group * Shape::group);
-  const int unit_m = group * Shape::group + rest % size;
+  constexpr int kUnits = 16 / Shape::cluster;  // of rows, whose tiles are computed side by side to read weights once
+  const int group = unit / (kUnits * tiles_n), rest = unit % (kUnits * tiles_n);
+  const int size = min(kUnits, units_m - group * kUnits);
+  const int unit_m = group * kUnits + rest % size;
   return {(unit_m * Shape::cluster + rank) * kTileM, mapped_tile<Shape::n>(plan, rest / size)};
 }
 
@@ -67,7 +67,8 @@ __global__ void __launch_bounds__(kThreadCount, 1)
   if (threadIdx.x == 0) {
     for (int i = 0; i < Shape::stages; ++i) {
       init_barrier(full + i * 8, 1);
-      init_barrier(empty + i * 8, kGroups * 4 * Shape::cluster);  // a lane of each warp that reads what was fetched here
+      init_barrier(empty + i * 8,
+                   kGroups * 4 * Shape::cluster);  // a lane of each warp that reads what was fetched here
     }
     publish_barriers();
   }
@@ -84,7 +85,8 @@ __global__ void __launch_bounds__(kThreadCount, 1)
           const CUtensorMap& map = mapped.weights[plan.gated ? half : tile.weights.job];
           const int row = tile.weights.first_row + (plan.gated ? 0 : half * Shape::half);
           to += Shape::x_bytes + half * Shape::half_bytes;
-          Shape::cluster > 1 ? fetch_box_for(3, to, map, row, column, barrier) : fetch_box(to, map, row, column, barrier);
+          Shape::cluster > 1 ? fetch_box_for(3, to, map, row, column, barrier)
+                             : fetch_box(to, map, row, column, barrier);
         };
         for (int step = 0; step < steps; ++step) {
           wait_barrier(empty + stage * 8, parity);
@@ -198,9 +200,7 @@ void multiply(Device device, const WeightPlan& plan) {
 
 }  // namespace
 
-bool fits_hopper(const Runtime& use, const WeightPlan& plan) {
-  return plan.m > kTileM / 2 && fits_maps(use, plan);
-}
+bool fits_hopper(const Runtime& use, const WeightPlan& plan) { return plan.m > kTileM / 2 && fits_maps(use, plan); }
 
 void multiply_hopper(Device device, const WeightPlan& plan) {
   plan.dtype == DType::kF16 ? multiply<__half>(device, plan) : multiply<__nv_bfloat16>(device, plan);

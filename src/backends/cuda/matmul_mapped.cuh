@@ -53,8 +53,8 @@ class Target {
         out_f32_(mapped.plan.out_dtype == DType::kF32),
         plain_(by_pair_ && out_f32_ && !bias_ && !(gated_ && (up_bias_ || residual_))) {}
 
-  // The sums of a thread as multiply_async leaves them: pairs of columns 8 apart, of rows `row` and `row` + 8. Gated: the
-  // second half of them is of up.
+  // The sums of a thread as multiply_async leaves them: pairs of columns 8 apart, of rows `row` and `row` + 8. Gated:
+  // the second half of them is of up.
   template <int kCount>
   __device__ __forceinline__ void store_all(int row, int column, const float (&total)[kCount]) const {
     constexpr int kPairs = kCount / 4, kBatch = kPairs % 4 == 0 ? 4 : kPairs % 3 == 0 ? 3 : kPairs;
@@ -67,12 +67,8 @@ class Target {
       if (!plain_ || column + pairs * 8 - 6 > n_) {
 #pragma unroll
         for (int j = 0; j < kPairs; ++j) {
-          const float2 two = pair(total, j, low);
-          if (!gated_) {
-            store(at, column + j * 8, two, residual(at, column + j * 8));
-          } else if (j < kPairs / 2) {
-            store_gated(at, column + j * 8, two, pair(total, (j + kPairs / 2) % kPairs, low));
-          }
+          const float2 up = pair(total, (j + kPairs / 2) % kPairs, low);
+          if (j < pairs) store(at, column + j * 8, pair(total, j, low), up);
         }
       } else if (gated_) {
 #pragma unroll
@@ -90,7 +86,7 @@ class Target {
 #pragma unroll
           for (int j = 0; j < kBatch; ++j) {
             const float2 two = pair(total, first + j, low);
-            *reinterpret_cast<float2*>(out + (first + j) * 8) = {two.x + more[j].x, two.y + more[j].y};
+            *reinterpret_cast<float2*>(out + (first + j) * 8) = plus(two, more[j]);
           }
         }
       } else {
@@ -100,59 +96,39 @@ class Target {
     }
   }
 
-  // The residual of columns `column` and its neighbour, zeros where there is none.
-  __device__ __forceinline__ float2 residual(int row, int column) const {
-    return residual_ && row < m_ ? load(residual_ + int64_t{row} * n_, column) : float2{0, 0};
-  }
-  __device__ __forceinline__ void store(int row, int column, float2 sum, float2 residual) const {
-    put(row, column, plus(biased(sum, bias_, column), residual));
-  }
-
  private:
   template <int kCount>
   static __device__ __forceinline__ float2 pair(const float (&total)[kCount], int j, int low) {
     return {total[j * 4 + low * 2], total[j * 4 + low * 2 + 1]};
   }
-  __device__ __forceinline__ void store_gated(int row, int column, float2 gate, float2 up) const {
-    gate = biased(gate, bias_, column);
-    up = biased(up, up_bias_, column);
-    put(row, column, plus({gated(gate.x, up.x), gated(gate.y, up.y)}, residual(row, column)));
+  // Two neighbours, of which one or both may be outside; `up` counts where gated.
+  __device__ __forceinline__ void store(int row, int column, float2 result, float2 up) const {
+    if (column >= n_) return;
+    if (bias_) result = plus(result, load(bias_, column));
+    if (gated_) {
+      if (up_bias_) up = plus(up, load(up_bias_, column));
+      result = {gated(result.x, up.x), gated(result.y, up.y)};
+    }
+    const int64_t at = int64_t{row} * n_;
+    if (residual_) result = plus(result, load(residual_ + at, column));
+    if (out_f32_) {
+      put(static_cast<float*>(out_) + at + column, column, result);
+    } else if (by_pair_) {
+      *reinterpret_cast<uint32_t*>(static_cast<T*>(out_) + at + column) = round_pair<T>(result.x, result.y);
+    } else {
+      put(static_cast<T*>(out_) + at + column, column, result);
+    }
   }
   __device__ __forceinline__ float2 load(const float* row, int column) const {
-    if (column >= n_) return {0, 0};
     if (by_pair_) return *reinterpret_cast<const float2*>(row + column);
     return {row[column], column + 1 < n_ ? row[column + 1] : 0};
   }
-  __device__ __forceinline__ float2 biased(float2 sum, const float* bias, int column) const {
-    if (!bias) return sum;
-    const float2 two = load(bias, column);
-    return {sum.x + two.x, sum.y + two.y};
+  template <typename Out>
+  __device__ __forceinline__ void put(Out* out, int column, float2 result) const {
+    out[0] = to<Out>(result.x);
+    if (column + 1 < n_) out[1] = to<Out>(result.y);
   }
-  // Adding zero would change the sign of a zero.
-  __device__ __forceinline__ float2 plus(float2 sum, float2 residual) const {
-    return residual_ ? float2{sum.x + residual.x, sum.y + residual.y} : sum;
-  }
-  __device__ __forceinline__ void put(int row, int column, float2 result) const {
-    if (row >= m_ || column >= n_) return;
-    const int64_t at = int64_t{row} * n_ + column;
-    if (out_f32_) {
-      auto* out = static_cast<float*>(out_) + at;
-      if (by_pair_) {
-        *reinterpret_cast<float2*>(out) = result;
-      } else {
-        out[0] = result.x;
-        if (column + 1 < n_) out[1] = result.y;
-      }
-    } else {
-      auto* out = static_cast<T*>(out_) + at;
-      if (by_pair_) {
-        *reinterpret_cast<uint32_t*>(out) = round_pair<T>(result.x, result.y);
-      } else {
-        out[0] = to<T>(result.x);
-        if (column + 1 < n_) out[1] = to<T>(result.y);
-      }
-    }
-  }
+  static __device__ __forceinline__ float2 plus(float2 a, float2 b) { return {a.x + b.x, a.y + b.y}; }
 
   void* out_;
   const float *bias_, *up_bias_, *residual_;

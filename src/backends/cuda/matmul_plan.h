@@ -40,8 +40,8 @@ struct WeightPlan {
 // Weights of f16 or bf16. Whether a few rows go through the kernel that reads x as it is.
 bool fits_few_rows(const Runtime& use, const WeightPlan& plan);
 void multiply_few_rows(Device device, const WeightPlan& plan);
-// These take x itself, in the dtype of the weights: up to 64 rows and many, on devices of compute capability 9, and what
-// does not fit those.
+// These take x itself, in the dtype of the weights: up to 64 rows and many, on devices of compute capability 9, and
+// what does not fit those.
 bool fits_batch(const Runtime& use, const WeightPlan& plan);
 void multiply_batch(Device device, const WeightPlan& plan);
 bool fits_hopper(const Runtime& use, const WeightPlan& plan);
