@@ -379,7 +379,7 @@ void run(Device device, const WeightPlan& plan) {
 
 bool takes_gated(const Runtime& use, const WeightPlan& plan) {
   if (is_packed(plan.dtype)) return fits_packed(plan, static_cast<size_t>(size_of(plan.x_dtype)));
-  return fits_few_rows(use, plan) && plan.m == 1;
+  return takes_gated_weights(use, plan);
 }
 
 void multiply_packed(Device device, const WeightPlan& plan) {
