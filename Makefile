@@ -18,10 +18,10 @@ build     = @echo "build      build/$(1) ($(JOBS) jobs)" && cmake --build --pres
 ctest     = @ctest --preset $(1) -j $(JOBS) --progress
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-web test-client test-real dev clang asan fuzz tsan cuda wasm aarch64 bench format lint clean
+.PHONY: help run test test-web test-client test-real dev clang asan fuzz tsan cuda cuda-compile wasm aarch64 bench format lint clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 run:  ## install what is missing, build, check the machine (wick doctor) and talk with Ember (wick chat)
 	$(install_deps) core hub test
@@ -100,6 +100,10 @@ cuda:  ## build with the CUDA backend; run every test
 	$(call configure,cuda)
 	$(call build,cuda)
 	$(call ctest,cuda)
+
+cuda-compile:  ## compile the CUDA code without running it, where nvcc is present
+	$(install_deps) core hub test
+	@tools/compile-cuda $(JOBS)
 
 wasm:  ## build the library for WebAssembly; run its tests under Node.js
 	$(install_deps) core hub test wasm
