@@ -194,7 +194,7 @@ bool are_weights(const Tensor& a, const Tensor& b, const Tensor& out) {
 }
 
 // Up to how many rows the kernel that reads x as it is beats those with tensor maps.
-constexpr int64_t kFewMappedRows = 4;
+constexpr int64_t kFewMappedRows = 2;
 
 bool prefers_few_rows(const Runtime& use, const WeightPlan& plan) {
   return fits_few_rows(use, plan) && (plan.m <= kFewMappedRows || !fits_batch(use, plan));
