@@ -7,7 +7,7 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kGroups = 2;  // of four warps that multiply, each with half of the weights; one more warp fetches
+constexpr int kGroups = 2;  // of four warps that multiply; one more warp fetches
 constexpr int kThreadCount = kGroups * 128 + 32;
 constexpr int kMostRows = 64, kMostStages = 12, kRoom = 226 * 1024;
 
