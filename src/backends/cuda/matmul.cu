@@ -193,11 +193,12 @@ bool are_weights(const Tensor& a, const Tensor& b, const Tensor& out) {
          b.dim(row) % 8 == 0 && b.dim(row) > 0 && aligned(b.raw(), 16);
 }
 
-// Up to how many rows the kernel that reads x as it is beats those with tensor maps.
-constexpr int64_t kFewMappedRows = 4;
+// Where the kernel that reads x as it is beats those with tensor maps: one row, or two that are not too long.
+constexpr int64_t kFewMappedRows = 2, kFewMappedColumns = 8192;
 
 bool prefers_few_rows(const Runtime& use, const WeightPlan& plan) {
-  return fits_few_rows(use, plan) && (plan.m <= kFewMappedRows || !fits_batch(use, plan));
+  const bool few = plan.m == 1 || (plan.m <= kFewMappedRows && plan.k <= kFewMappedColumns);
+  return fits_few_rows(use, plan) && (few || !fits_batch(use, plan));
 }
 
 // x in the dtype of the weights.

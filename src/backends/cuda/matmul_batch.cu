@@ -7,16 +7,20 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kGroups = 2;  // of four warps that multiply, each with half of the weights; one more warp fetches
+constexpr int kGroups = 2;  // of four warps that multiply; one more warp fetches
 constexpr int kThreadCount = kGroups * 128 + 32;
 constexpr int kMostRows = 64, kMostStages = 12, kRoom = 226 * 1024;
 
 // A tile of kN rows of weights. Parts of k are multiplied kLanes at a time, side by side, because within a part each
-// product has to wait for the one before it. kShare blocks of a cluster, with tiles next to each other, fetch x
-// together: of each stage one of them does it for all.
-template <int kN, int kLanes, int kShare>
+// product has to wait for the one before it. Small tiles: each group has half of the parts, because a product takes its
+// time however few rows it has. Large ones: each group has half of the rows.
+template <int kN, int kLanes>
 struct BatchShape {
-  static constexpr int n = kN, lanes = kLanes, share = kShare;
+  static constexpr int n = kN, lanes = kLanes;
+  static constexpr bool by_part = kN <= 64;
+  static constexpr int rows = by_part ? kN : kN / kGroups;  // of weights in a group's products
+  static constexpr int boxes = by_part ? 2 : 4;             // that a gated tile is fetched in
+  static constexpr int passed_bytes = by_part ? rows / 2 * 128 * 4 : 0;
 };
 
 // A stage: x [lanes, x_rows, 64], then the weights [lanes, kN, 64]. Rows of a product's first side that are not there
@@ -25,12 +29,18 @@ struct BatchRing {
   int x_rows, stages, tiles;
 };
 
+#if WICK_HOPPER
+__device__ __forceinline__ void sync_groups(int barrier) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kGroups * 128) : "memory");
+}
+#endif
+
 template <typename T, typename Shape>
 __global__ void __launch_bounds__(kThreadCount, 1)
     batch_kernel(const __grid_constant__ MappedPlan mapped, const BatchRing shape) {
 #if WICK_HOPPER
-  constexpr int kN = Shape::n, kLanes = Shape::lanes, kShare = Shape::share;
-  constexpr int kHalf = kN / kGroups;  // rows of weights of a group
+  constexpr int kN = Shape::n, kLanes = Shape::lanes, kRows = Shape::rows;
+  constexpr int kMine = Shape::by_part ? kLanes / kGroups : kLanes;  // lanes of a group
   extern __shared__ char memory[];
   __shared__ uint64_t barriers[2 * kMostStages];
   const WeightPlan& plan = mapped.plan;
@@ -38,12 +48,10 @@ __global__ void __launch_bounds__(kThreadCount, 1)
   const uint32_t full = held(shared_address(barriers)), empty = full + kMostStages * 8;
   const uint32_t x_bytes = shape.x_rows * 128, stage_bytes = kLanes * (x_bytes + kN * 128), stages = shape.stages;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const uint32_t rank = kShare > 1 ? cluster_rank() : 0;
   // Rounds of kLanes parts. What lies behind k is read as zeros.
-  const auto k = static_cast<int>(plan.k), part = static_cast<int>(part_size(k)), per_part = part / kBoxColumns;
-  const int rounds = (k + kLanes * part - 1) / (kLanes * part);
+  constexpr int kRounds = kParts / kLanes;
+  const auto part = static_cast<int>(part_size(plan.k)), per_part = part / kBoxColumns;
   const int tile_step = static_cast<int>(gridDim.x);
-  const int end_tile = shape.tiles + static_cast<int>(rank);  // some blocks of a cluster may have a tile too many
   const bool fetches = warp == kGroups * 4 && lane == 0;
 
   // What is fetched or multiplied next.
@@ -59,9 +67,13 @@ __global__ void __launch_bounds__(kThreadCount, 1)
     advance_stage();
     if (++step < per_part) return;
     step = 0;
-    if (++round < rounds) return;
+    if (++round < kRounds) return;
     round = 0;
     tile += tile_step;
+  };
+  const auto column_of = [&](int i) {
+    const int which = Shape::by_part ? i / kMine * (kParts / kGroups) + round * kMine + i % kMine : round * kLanes + i;
+    return which * part + step * kBoxColumns;
   };
   const auto fetch_weights = [&] {
     const MappedTile place = mapped_tile<kN>(plan, tile);
@@ -69,29 +81,22 @@ __global__ void __launch_bounds__(kThreadCount, 1)
     arrive_and_expect(barrier, static_cast<int>(stage_bytes));
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) {
-      const int column = (round * kLanes + i) * part + step * kBoxColumns;
       if (!plan.gated) {
-        fetch_box(to + i * kN * 128, mapped.weights[place.job], place.first_row, column, barrier);
+        fetch_box(to + i * kN * 128, mapped.weights[place.job], place.first_row, column_of(i), barrier);
       } else {
+        constexpr int kBoxRows = kN / Shape::boxes;
 #pragma unroll
-        for (int j = 0; j < 4; ++j) {  // gate and up of the first group, then of the second
-          fetch_box(to + (i * 4 + j) * (kN / 4) * 128, mapped.weights[j % 2], place.first_row + j / 2 * (kN / 4),
-                    column, barrier);
+        for (int j = 0; j < Shape::boxes; ++j) {  // gate and up, of one group after the other
+          fetch_box(to + (i * Shape::boxes + j) * kBoxRows * 128, mapped.weights[j % 2],
+                    place.first_row + j / 2 * kBoxRows, column_of(i), barrier);
         }
       }
     }
   };
   const auto fetch_x = [&] {
-    if (stage % kShare != rank) return;
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) {
-      const uint32_t barrier = full + stage * 8, to = ring + stage * stage_bytes + i * x_bytes;
-      const int column = (round * kLanes + i) * part + step * kBoxColumns;
-      if constexpr (kShare == 1) {
-        fetch_box(to, mapped.x, 0, column, barrier);
-      } else {
-        fetch_box_for((1 << kShare) - 1, to, mapped.x, 0, column, barrier);
-      }
+      fetch_box(ring + stage * stage_bytes + i * x_bytes, mapped.x, 0, column_of(i), full + stage * 8);
     }
   };
   // Weights for the whole ring are on their way before x is there.
@@ -99,7 +104,7 @@ __global__ void __launch_bounds__(kThreadCount, 1)
     tile = static_cast<int>(blockIdx.x);
     round = step = 0;
     stage = parity = 0;
-    while (parity == 0 && tile < end_tile) {
+    while (parity == 0 && tile < shape.tiles) {
       fetch();
       advance();
     }
@@ -109,21 +114,19 @@ __global__ void __launch_bounds__(kThreadCount, 1)
   if (fetches) {
     for (uint32_t i = 0; i < stages; ++i) {
       init_barrier(full + i * 8, 1);
-      init_barrier(empty + i * 8,
-                   kGroups * 4 * (i % kShare == rank ? kShare : 1));  // a lane of each warp that reads it
+      init_barrier(empty + i * 8, kGroups * 4);  // a lane of each warp
     }
     publish_barriers();
     if (!plan.steady) wait_for_previous();
     fill_ring(fetch_weights);
   }
-  __syncwarp();
-  kShare > 1 ? sync_cluster() : __syncthreads();
+  __syncthreads();
   wait_for_previous();
 
   if (warp == kGroups * 4) {
     if (fetches) {
       fill_ring(fetch_x);
-      while (tile < end_tile) {
+      while (tile < shape.tiles) {
         wait_barrier(empty + stage * 8, parity ^ 1);
         fetch_weights();
         fetch_x();
@@ -132,89 +135,122 @@ __global__ void __launch_bounds__(kThreadCount, 1)
     }
     __syncwarp();
   } else {
-    const int group = warp / 4;
-    const auto release = [&](uint32_t of) {
-      if (lane == 0) arrive(empty + of * 8);
-      if (kShare > 1 && lane == 1 && of % kShare != rank) arrive_at(in_block(empty + of * 8, of % kShare));
-    };
-    for (; tile < end_tile; tile += tile_step) {
-      float total[kHalf / 2] = {}, sum[kLanes][kHalf / 2];
-#pragma unroll
-      for (auto& of : sum) {
-#pragma unroll
-        for (float& value : of) value = 0;
-      }
+    const int group = warp / 4, thread = threadIdx.x % 128;
+    float* passed = reinterpret_cast<float*>(memory + (ring - shared_address(memory)) + stages * stage_bytes) + thread;
+    // One round of this group's lanes, each from zero.
+    const auto multiply_round = [&](float(*sum)[kRows / 2]) {
+      uint32_t before = stage;
 #pragma unroll 1
-      for (int i = 0; i < rounds; ++i) {
-        uint32_t before = stage;
-#pragma unroll 1
-        for (int at = 0; at < per_part; ++at) {
-          wait_barrier(full + stage * 8, parity);
-          const uint32_t x = describe(ring + stage * stage_bytes);
-          const uint32_t weights = x + (kLanes * x_bytes + group * kHalf * 128) / 16;
-          begin_products();
+      for (int i = 0; i < per_part; ++i) {
+        wait_barrier(full + stage * 8, parity);
+        const uint32_t first = Shape::by_part ? group * kMine : 0, rows = Shape::by_part ? 0 : group * kRows * 8;
+        const uint32_t x = describe(ring + stage * stage_bytes), weights = x + kLanes * x_bytes / 16 + rows;
+        begin_products();
 #pragma unroll
-          for (uint32_t column = 0; column < kBoxColumns / 16; ++column) {
+        for (uint32_t column = 0; column < kBoxColumns / 16; ++column) {
 #pragma unroll
-            for (uint32_t j = 0; j < kLanes; ++j) {
-              multiply_async<T, kHalf>(sum[j], x + j * (x_bytes / 16) + column * 2, weights + j * (kN * 8) + column * 2,
-                                       at > 0 || column > 0);
-            }
+          for (uint32_t j = 0; j < kMine; ++j) {
+            multiply_async<T, kRows>(sum[j], x + (first + j) * (x_bytes / 16) + column * 2,
+                                     weights + (first + j) * (kN * 8) + column * 2, i > 0 || column > 0);
           }
-          end_products();
-          if (at > 0) {
-            wait_products<1>();
-            release(before);
-          }
-          before = stage;
-          advance_stage();
         }
-        wait_products<0>();
-        release(before);
+        end_products();
+        if (i > 0) {
+          wait_products<1>();
+          if (lane == 0) arrive(empty + before * 8);
+        }
+        before = stage;
+        advance_stage();
+      }
+      wait_products<0>();
+      if (lane == 0) arrive(empty + before * 8);
+    };
+    for (; tile < shape.tiles; tile += tile_step) {
+      const MappedTile place = mapped_tile<kN>(plan, tile);
+      const int row = warp % 4 * 16 + lane / 4;
+      int column = place.first_row + lane % 4 * 2;
+      float total[kRows / 2] = {};
+      if constexpr (Shape::by_part) {
+        constexpr int kKept = kParts / kGroups;
+        float sum[kKept][kRows / 2] = {};
+#pragma unroll
+        for (int i = 0; i < kRounds; ++i) multiply_round(sum + i * kMine);
+        // The first group's sum of its parts is where the second one starts.
+        if (group == 1) {
+          sync_groups(1);
+#pragma unroll
+          for (int e = 0; e < kRows / 2; ++e) total[e] = passed[e * 128];
+        }
 #pragma unroll
         for (const auto& of : sum) {
 #pragma unroll
-          for (int e = 0; e < kHalf / 2; ++e) total[e] += of[e];
+          for (int e = 0; e < kRows / 2; ++e) total[e] += of[e];
         }
+        if (group == 0) {
+#pragma unroll
+          for (int e = 0; e < kRows / 2; ++e) passed[e * 128] = total[e];
+          sync_groups(1);
+        }
+        sync_groups(2);
+        if (group == 0) continue;
+      } else {
+        float sum[kLanes][kRows / 2] = {};
+#pragma unroll 1
+        for (int i = 0; i < kRounds; ++i) {
+          multiply_round(sum);
+#pragma unroll
+          for (const auto& of : sum) {
+#pragma unroll
+            for (int e = 0; e < kRows / 2; ++e) total[e] += of[e];
+          }
+        }
+        column += group * (plan.gated ? kRows / 2 : kRows);
       }
-      const MappedTile place = mapped_tile<kN>(plan, tile);
-      const int first_row = place.first_row + group * (plan.gated ? kHalf / 2 : kHalf);
-      Target<T>(mapped, place.job).store_all(warp % 4 * 16 + lane / 4, first_row + lane % 4 * 2, total);
+      Target<T>(mapped, place.job).store_all(row, column, total);
     }
   }
-  if constexpr (kShare > 1) sync_cluster();  // nobody's memory goes while others fetch to it
 #endif
+}
+
+template <typename Shape>
+int stage_size(int x_rows) {
+  return Shape::lanes * (x_rows + Shape::n) * 128;
+}
+template <typename Shape>
+int stage_count(int x_rows) {
+  return std::min(kMostStages, (kRoom - kSwizzleBytes - Shape::passed_bytes) / stage_size<Shape>(x_rows));
 }
 
 template <typename T, typename Shape>
 void launch(Device device, const WeightPlan& plan) {
-  BatchRing ring;
-  ring.x_rows = static_cast<int>((plan.m + 7) / 8 * 8);
-  ring.tiles = all_mapped_tiles<Shape::n>(plan);
-  const int stage = Shape::lanes * (ring.x_rows + Shape::n) * 128;
-  ring.stages = std::min(kMostStages, (kRoom - kSwizzleBytes) / stage) / Shape::share * Shape::share;
-  const int bytes = kSwizzleBytes + std::max(ring.stages * stage, (ring.stages - 1) * stage + kMostRows * 128);
-  const MappedPlan mapped = map_plan(device, plan, ring.x_rows, plan.gated ? Shape::n / 4 : Shape::n);
+  const auto x_rows = static_cast<int>((plan.m + 7) / 8 * 8);
+  const BatchRing ring{x_rows, stage_count<Shape>(x_rows), all_mapped_tiles<Shape::n>(plan)};
+  const int stage = stage_size<Shape>(x_rows), last = (ring.stages - 1) * stage;
+  const int bytes = kSwizzleBytes + last + std::max(stage + Shape::passed_bytes, kMostRows * 128);
+  const MappedPlan mapped = map_plan(device, plan, x_rows, plan.gated ? Shape::n / Shape::boxes : Shape::n);
   allow_shared<batch_kernel<T, Shape>>(device, kRoom);
-  const int clusters =
-      std::min((ring.tiles + Shape::share - 1) / Shape::share, runtime(device).multiprocessors / Shape::share);
-  launch_clusters(device, "matmul", batch_kernel<T, Shape>, static_cast<unsigned>(clusters * Shape::share),
-                  Shape::share, kThreadCount, static_cast<size_t>(bytes), mapped, ring);
+  const int blocks = std::min(ring.tiles, runtime(device).multiprocessors);
+  launch_dependent(device, "matmul", batch_kernel<T, Shape>, static_cast<unsigned>(blocks), kThreadCount,
+                   static_cast<size_t>(bytes), mapped, ring);
 }
 
 // The smallest tiles of which every multiprocessor has one at most; many more weights are taken in large ones.
 template <typename T>
 void multiply(Device device, const WeightPlan& plan) {
-  const int blocks = runtime(device).multiprocessors;
-  const auto take = [&](auto shape, bool last = false) {
-    using Shape = decltype(shape);
-    if (plan.gated && Shape::n % 32 != 0) return false;
-    if (!last && all_mapped_tiles<Shape::n>(plan) > blocks) return false;
-    launch<T, Shape>(device, plan);
+  // Four lanes, unless that leaves too few stages.
+  const auto take_small = [&]<int kN>(std::integral_constant<int, kN>) {
+    if (all_mapped_tiles<kN>(plan) > runtime(device).multiprocessors) return false;
+    constexpr int kLeastStages = 4;
+    const bool fits = stage_count<BatchShape<kN, 4>>(static_cast<int>((plan.m + 7) / 8 * 8)) >= kLeastStages;
+    fits ? launch<T, BatchShape<kN, 4>>(device, plan) : launch<T, BatchShape<kN, 2>>(device, plan);
     return true;
   };
-  take(BatchShape<32, 4, 1>{}) || take(BatchShape<48, 4, 1>{}) || take(BatchShape<64, 2, 1>{}) ||
-      take(BatchShape<96, 2, 1>{}) || take(BatchShape<192, 1, 1>{}, true);
+  if (take_small(std::integral_constant<int, 32>{}) || take_small(std::integral_constant<int, 48>{}) ||
+      take_small(std::integral_constant<int, 64>{})) {
+    return;
+  }
+  all_mapped_tiles<96>(plan) <= runtime(device).multiprocessors ? launch<T, BatchShape<96, 2>>(device, plan)
+                                                                : launch<T, BatchShape<192, 1>>(device, plan);
 }
 
 }  // namespace

@@ -184,18 +184,14 @@ int cost_of(Device device, const WeightPlan& plan) {
 
 template <typename T>
 void multiply(Device device, const WeightPlan& plan) {
-  using Wide = HopperShape<192, 2>;
-  using WideAlone = HopperShape<192, 1>;
-  using Narrow = HopperShape<128, 2>;
-  using NarrowAlone = HopperShape<128, 1>;
-  const int costs[] = {cost_of<Wide>(device, plan), cost_of<WideAlone>(device, plan), cost_of<Narrow>(device, plan),
-                       cost_of<NarrowAlone>(device, plan)};
-  switch (std::min_element(std::begin(costs), std::end(costs)) - std::begin(costs)) {
-    case 0: return launch<T, Wide>(device, plan);
-    case 1: return launch<T, WideAlone>(device, plan);
-    case 2: return launch<T, Narrow>(device, plan);
-    default: return launch<T, NarrowAlone>(device, plan);
-  }
+  const auto cheaper = [&](auto wide, auto narrow) {
+    using Wide = decltype(wide);
+    using Narrow = decltype(narrow);
+    cost_of<Wide>(device, plan) <= cost_of<Narrow>(device, plan) ? launch<T, Wide>(device, plan)
+                                                                 : launch<T, Narrow>(device, plan);
+  };
+  const bool pairs = (plan.m + kTileM - 1) / kTileM % 2 == 0;
+  pairs ? cheaper(HopperShape<192, 2>{}, HopperShape<128, 2>{}) : cheaper(HopperShape<192, 1>{}, HopperShape<128, 1>{});
 }
 
 }  // namespace
