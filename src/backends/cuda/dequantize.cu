@@ -5,7 +5,7 @@
 
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
-#include "backends/cuda/packed_pairs.cuh"
+#include "backends/cuda/packed_fragments.cuh"
 #include "backends/cuda/packed_weight.cuh"
 
 namespace wick::cuda {
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads)
                   Codebooks books) {
   const int column = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * 4;
   if (column >= ld) return;
-  const int place = column / 16 * 8 + column % 16 / 4;  // in pairs
+  const int at = place_in(Fragments<Block>::kOrder, column), place = at / 4 * 8 + at % 4;  // in pairs
   for (int64_t row = blockIdx.y; row < n; row += gridDim.y) {
     __half2 four[2];
     four_weights<Block>(from + row * row_bytes, column, k, shift, books, four);
