@@ -124,10 +124,6 @@ bool takes_gated(const Runtime& use, const WeightPlan& plan) {
   return fits_few_rows(use, plan) && plan.m == 1;
 }
 
-bool takes_packed_experts(const Runtime& use, const WeightPlan& plan) {
-  return is_packed(plan.dtype) && plan.x_dtype == DType::kF32 && fits_packed(use, plan);
-}
-
 void multiply_packed(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   const bool clusters = use.major >= 9;

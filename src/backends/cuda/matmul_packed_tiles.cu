@@ -46,7 +46,9 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   extern __shared__ __align__(128) char memory[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m), rank = static_cast<int>(blockIdx.y);
-  const PartOfColumns part(k, rank);
+  const int padded = static_cast<int>(packed_columns(k));
+  const PartOfColumns part(padded, static_cast<int>(part_size(padded)), rank);
+  const int supers = part.last_super - part.first_super;
   const TilePlace place = place_of<kTileRows>(plan, static_cast<int>(blockIdx.x));
   const WeightJob& job = plan.jobs[place.job];
   const auto row_of = [&](int row) {
@@ -58,7 +60,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   char* rows = memory + ring_bytes<Block>();
 
   const auto start_weights = [&](int i) {
-    if (i < part.supers) {
+    if (i < supers) {
       const int super = part.first_super + i;
       const int bytes = min(S::kBytes, static_cast<int>(plan.ld) - super * S::kBytes);
       const uint32_t to = shared_address(ring) + static_cast<uint32_t>(i % kStages * S::kTotal + g * S::kPitch);
@@ -67,13 +69,13 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
     }
   };
   const auto start_x = [&](int i) {
-    if (i < part.supers) {
+    if (i < supers) {
       const char* from = x + (part.first_super + i) * kSuper * 2;
       const uint32_t to = shared_address(rows) + static_cast<uint32_t>(i % kStages * kTokens * kPitch);
       for (int chunk = threadIdx.x; chunk < kTokens * 32; chunk += kWarps * 32) {
         const int token = chunk / 32, c = chunk % 32;
         copy_async(to + static_cast<uint32_t>(token * kPitch + c * 16),
-                   from + int64_t{min(token, m - 1)} * part.padded * 2 + c * 16);
+                   from + int64_t{min(token, m - 1)} * padded * 2 + c * 16);
       }
     }
   };
@@ -85,7 +87,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   commit_copies();
 
   float sum[kTiles][4] = {};
-  for (int i = 0; i < part.supers; ++i) {
+  for (int i = 0; i < supers; ++i) {
     start_weights(i + 1);
     start_x(i + 1);
     commit_copies();

@@ -54,10 +54,6 @@ struct ExpertTable {
 };
 void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t rows);
 
-// The same with packed weights, of formats that the kernels read as they are.
-bool takes_packed_experts(const Runtime& use, const WeightPlan& plan);
-void multiply_packed_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t rows);
-
 // Whether a plan with these rows may be `gated`.
 bool takes_gated(const Runtime& use, const WeightPlan& plan);
 

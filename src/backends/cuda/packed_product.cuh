@@ -18,16 +18,15 @@ struct Stage {
   static constexpr int kTotal = kRows * kPitch;
 };
 
-// The columns of one part of k.
+// The columns of one part of k, and the supers that they lie in.
 struct PartOfColumns {
-  int padded, begin, end, first_super, supers;
+  int begin, end, first_super, last_super;
+  bool whole;  // no super is shared with another part
 
-  __device__ PartOfColumns(int k, int part) : padded(static_cast<int>(packed_columns(k))) {
-    const int size = static_cast<int>(part_size(padded));
-    begin = min(padded, part * size);
-    end = min(padded, begin + size);
+  __device__ PartOfColumns(int padded, int size, int part)
+      : begin(min(padded, part * size)), end(min(padded, begin + size)), whole(size % kSuper == 0) {
     first_super = begin / kSuper;
-    supers = end > begin ? (end + kSuper - 1) / kSuper - first_super : 0;
+    last_super = end > begin ? (end + kSuper - 1) / kSuper : first_super;
   }
 };
 
@@ -67,49 +66,56 @@ __device__ __forceinline__ void copy_row(const uint8_t* row, uint32_t place, int
   }
 }
 
-// sum += 16 rows of weights x 8 kTiles rows of x, over the columns of a super that are of the part. Of lane 4g + t:
-// rows g and g + 8 of the stage, and where row g of x has what lane t needs; each 8 rows of x are tile_bytes apart.
+// sum += 16 rows of weights x 8 kTiles rows of x, over the quarters of a super that are wanted. Of lane 4g + t: rows g
+// and g + 8 of the stage, and where row g of x has what lane t needs; each 8 rows of x are tile_bytes apart.
+template <typename Format, int kTiles, typename Wanted>
+__device__ __forceinline__ void multiply_quarters(float (&sum)[kTiles][4], const uint8_t* upper, const uint8_t* lower,
+                                                  int t, int left, const char* x, int tile_bytes,
+                                                  const Wanted& wanted) {
+  const auto upper_scales = Format::scales(upper, t, left), lower_scales = Format::scales(lower, t, left);
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    uint32_t upper_raw[Format::kWords], lower_raw[Format::kWords];
+    Format::load(upper, h, t, upper_raw);
+    Format::load(lower, h, t, lower_raw);
+#pragma unroll
+    for (int q = 0; q < 2; ++q) {
+      if (!wanted(h * 2 + q)) continue;
+#pragma unroll
+      for (int two = 0; two < 2; ++two) {
+        uint32_t a[2][4];
+#pragma unroll
+        for (int s = 0; s < 2; ++s) {
+          const FragmentPairs up = Format::pairs(upper_raw, h, q, two * 2 + s, upper_scales);
+          const FragmentPairs low = Format::pairs(lower_raw, h, q, two * 2 + s, lower_scales);
+          a[s][0] = up.low;
+          a[s][1] = low.low;
+          a[s][2] = up.high;
+          a[s][3] = low.high;
+        }
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+          const uint4 b = *reinterpret_cast<const uint4*>(x + tile * tile_bytes + (h * 4 + q * 2 + two) * 64);
+          mma<__half>(sum[tile], a[0], b.x, b.y);
+          mma<__half>(sum[tile], a[1], b.z, b.w);
+        }
+      }
+    }
+  }
+}
+
+// The same over the columns of a super that are of the part.
 template <typename Format, int kTiles>
 __device__ __forceinline__ void multiply_super(float (&sum)[kTiles][4], const uint8_t* upper, const uint8_t* lower,
                                                int t, int left, const char* x, int tile_bytes,
                                                const PartOfColumns& part, int super) {
-  const auto upper_scales = Format::scales(upper, t, left), lower_scales = Format::scales(lower, t, left);
-  const auto multiply = [&](const auto& wanted) {
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      uint32_t upper_raw[Format::kWords], lower_raw[Format::kWords];
-      Format::load(upper, h, t, upper_raw);
-      Format::load(lower, h, t, lower_raw);
-#pragma unroll
-      for (int q = 0; q < 2; ++q) {
-        if (!wanted(h * 2 + q)) continue;
-#pragma unroll
-        for (int two = 0; two < 2; ++two) {
-          uint32_t a[2][4];
-#pragma unroll
-          for (int s = 0; s < 2; ++s) {
-            const FragmentPairs up = Format::pairs(upper_raw, h, q, two * 2 + s, upper_scales);
-            const FragmentPairs low = Format::pairs(lower_raw, h, q, two * 2 + s, lower_scales);
-            a[s][0] = up.low;
-            a[s][1] = low.low;
-            a[s][2] = up.high;
-            a[s][3] = low.high;
-          }
-#pragma unroll
-          for (int tile = 0; tile < kTiles; ++tile) {
-            const uint4 b = *reinterpret_cast<const uint4*>(x + tile * tile_bytes + (h * 4 + q * 2 + two) * 64);
-            mma<__half>(sum[tile], a[0], b.x, b.y);
-            mma<__half>(sum[tile], a[1], b.z, b.w);
-          }
-        }
-      }
-    }
-  };
-  const int column = super * kSuper;
-  if (column >= part.begin && column + kSuper <= part.end) {
-    multiply([](int) { return true; });
-  } else {  // a part's edge
-    multiply([&](int quarter) { return column + quarter * 64 >= part.begin && column + quarter * 64 < part.end; });
+  if (part.whole) {
+    multiply_quarters<Format>(sum, upper, lower, t, left, x, tile_bytes, [](int) { return true; });
+  } else {
+    const int column = super * kSuper;
+    multiply_quarters<Format>(sum, upper, lower, t, left, x, tile_bytes, [&](int quarter) {
+      return column + quarter * 64 >= part.begin && column + quarter * 64 < part.end;
+    });
   }
 }
 
