@@ -29,9 +29,9 @@ void Answer::check_numbers(std::span<const float> logits) const {
                                        weight.empty() ? ", though its weights are numbers" : cat(": ", weight)));
 }
 
-Answer::Step Answer::take(std::span<const float> logits) {
+Answer::Step Answer::take(const TokenLogits& logits) {
   const std::span<const uint32_t> allowed = guide_ ? guide_->mask() : std::span<const uint32_t>();
-  check_numbers(logits);
+  check_numbers(logits.logits);
   Step step{sampler_.sample(logits, allowed)};
   const int32_t token = step.choice.token;
   if (model_.is_end(token) && !params_.ignore_end) {

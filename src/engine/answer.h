@@ -39,9 +39,11 @@ class Answer {
     std::string text;       // what can be shown now
     bool is_shown = false;  // the token is part of the answer: all are but the one that ends it
   };
-  // Chooses the next token from logits [vocabulary]. Throws Error(kBadFile) for logits that are not numbers, naming the
+  // How many of the highest logits take() needs; 0: all.
+  int64_t best_needed() const { return guide_ ? 0 : sampler_.best_needed(); }
+  // Chooses the next token. Throws Error(kBadFile) for logits that are not numbers, naming the
   // weight at fault, and Error(kInvalidArgument) when the grammar allows no token.
-  Step take(std::span<const float> logits);
+  Step take(const TokenLogits& logits);
   // Ends the answer from outside; the first reason counts.
   void end(StopReason reason);
   // Once it is over: the text that was held back, and what a result says of an answer.

@@ -23,11 +23,6 @@ double seconds_between(EngineClock::time_point from, EngineClock::time_point to)
   return std::chrono::duration<double>(to - from).count();
 }
 
-std::span<const float> row_of(const Tensor& logits, int64_t row) {
-  const int64_t vocabulary = logits.dim(1);
-  return {logits.data<float>() + row * vocabulary, static_cast<size_t>(vocabulary)};
-}
-
 AnswerParams params_of(const EngineRequest& request, int64_t choice) {
   AnswerParams params = request.params;
   params.sampling.seed += static_cast<uint64_t>(choice);
@@ -117,7 +112,7 @@ bool Engine::step() {
   const ArenaScope scope(arena_);
   const auto start = EngineClock::now();
   try {
-    const Tensor logits = forward(plan);
+    const Logits logits = forward(plan);
     take_tokens(plan, logits, seconds_between(start, EngineClock::now()));
   } catch (const Error& error) {
     fail_all(requests, error);
@@ -204,9 +199,10 @@ void Engine::end_late() {
   }
 }
 
-Tensor Engine::forward(const StepPlan& plan) {
+Logits Engine::forward(const StepPlan& plan) {
   batch_.clear();
   logit_rows_.clear();
+  best_needed_.clear();
   for (const Planned& planned : plan) {
     Sequence& sequence = *planned.sequence;
     const auto first_row = static_cast<int64_t>(batch_.tokens.size());
@@ -226,12 +222,14 @@ Tensor Engine::forward(const StepPlan& plan) {
     }
     for (int64_t row = 0; row < wanted.scored; ++row) batch_.logit_rows.push_back(first_row + row);
     for (int64_t row = rows - wanted.chosen; row < rows; ++row) batch_.logit_rows.push_back(first_row + row);
+    best_needed_.resize(best_needed_.size() + static_cast<size_t>(wanted.scored), 0);
+    best_needed_.resize(batch_.logit_rows.size(), sequence.answer->best_needed());
     logit_rows_.push_back(wanted);
   }
-  return model_->model().forward(batch_, memory_.cache()).to_device(Device::cpu());
+  return {model_->model().forward(batch_, memory_.cache()), best_needed_};
 }
 
-void Engine::take_tokens(const StepPlan& plan, const Tensor& logits, double seconds) {
+void Engine::take_tokens(const StepPlan& plan, const Logits& logits, double seconds) {
   const Lock lock(state_mutex_);
   if (++counters_.steps == kSettledSteps) model_->use_large_pages();
   counters_.busy_seconds += last_seconds_ = seconds;
@@ -265,7 +263,7 @@ void Engine::take_tokens(const StepPlan& plan, const Tensor& logits, double seco
     Sequence& sequence = *plan[i].sequence;
     if (logit_rows_[i].chosen > 0 && sequence.request->choices_begun < sequence.request->wanted.choices) {
       try {
-        fork_choices(sequence, row_of(logits, logit_rows_[i].first + logit_rows_[i].scored));
+        fork_choices(sequence, logits.row(logit_rows_[i].first + logit_rows_[i].scored));
       } catch (const Error& error) {
         failed.emplace_back(sequence.request, error);
       }
@@ -286,14 +284,14 @@ void Engine::take_tokens(const StepPlan& plan, const Tensor& logits, double seco
 }
 
 // How likely the prompt's tokens were, each seen from the one before it; of the first there is nothing to say.
-void Engine::score_prompt(const Planned& planned, const LogitRows& rows, const Tensor& logits) {
+void Engine::score_prompt(const Planned& planned, const LogitRows& rows, const Logits& logits) {
   OpenRequest& request = *planned.sequence->request;
   for (int64_t row = 0; row < rows.scored; ++row) {
     const int64_t position = planned.sequence->computed + row + 1;
     if (position <= static_cast<int64_t>(request.prompt_choices.size())) continue;  // computed again after a pause
     TokenChoice choice;
     choice.token = request.wanted.prompt[static_cast<size_t>(position)];
-    report_logprobs(row_of(logits, rows.first + row), *request.wanted.prompt_logprobs, choice);
+    report_logprobs(logits.row(rows.first + row).logits, *request.wanted.prompt_logprobs, choice);
     request.prompt_choices.push_back(std::move(choice));
   }
 }
@@ -307,10 +305,10 @@ void Engine::tell_progress(const Planned& planned) {
 }
 
 // Chooses tokens until one is not what was guessed; returns how many guesses were right.
-int64_t Engine::choose(Sequence& sequence, const LogitRows& rows, const Tensor& logits) {
+int64_t Engine::choose(Sequence& sequence, const LogitRows& rows, const Logits& logits) {
   for (int64_t row = 0; row < rows.chosen; ++row) {
     const size_t before = sequence.tokens.size();
-    choose_one(sequence, row_of(logits, rows.first + rows.scored + row));
+    choose_one(sequence, logits.row(rows.first + rows.scored + row));
     const bool is_guessed = row + 1 < rows.chosen && sequence.tokens.size() > before &&
                             sequence.draft[static_cast<size_t>(row)] == sequence.tokens.back();
     if (sequence.answer->is_over() || !is_guessed) return row;
@@ -320,7 +318,7 @@ int64_t Engine::choose(Sequence& sequence, const LogitRows& rows, const Tensor& 
   return 0;
 }
 
-void Engine::choose_one(Sequence& sequence, std::span<const float> logits) {
+void Engine::choose_one(Sequence& sequence, const TokenLogits& logits) {
   const Answer::Step step = sequence.answer->take(logits);
   note_token(sequence);
   if (!step.is_shown) return;
@@ -340,7 +338,7 @@ void Engine::note_token(Sequence& sequence) {
   sequence.last_token = now;
 }
 
-void Engine::fork_choices(Sequence& sequence, std::span<const float> logits) {
+void Engine::fork_choices(Sequence& sequence, const TokenLogits& logits) {
   OpenRequest& request = *sequence.request;
   for (; request.choices_begun < request.wanted.choices; ++request.choices_begun) {
     auto fork = std::make_unique<Sequence>();

@@ -9,6 +9,7 @@
 
 #include "engine/engine_options.h"
 #include "engine/kv_memory.h"
+#include "engine/logits.h"
 #include "engine/request.h"
 #include "engine/request_book.h"
 #include "engine/scheduler.h"
@@ -69,13 +70,13 @@ class Engine {
   void end_cancelled(const std::vector<RequestId>& ids);
   void end_late();
   StepPlan next_plan();
-  Tensor forward(const StepPlan& plan);  // logits in host memory
-  void take_tokens(const StepPlan& plan, const Tensor& logits, double seconds);
-  int64_t choose(Sequence& sequence, const LogitRows& rows, const Tensor& logits);
-  void choose_one(Sequence& sequence, std::span<const float> logits);
-  void score_prompt(const Planned& planned, const LogitRows& rows, const Tensor& logits);
+  Logits forward(const StepPlan& plan);
+  void take_tokens(const StepPlan& plan, const Logits& logits, double seconds);
+  int64_t choose(Sequence& sequence, const LogitRows& rows, const Logits& logits);
+  void choose_one(Sequence& sequence, const TokenLogits& logits);
+  void score_prompt(const Planned& planned, const LogitRows& rows, const Logits& logits);
   void tell_progress(const Planned& planned);
-  void fork_choices(Sequence& sequence, std::span<const float> logits);
+  void fork_choices(Sequence& sequence, const TokenLogits& logits);
   void note_token(Sequence& sequence);
   void end(Sequence& sequence);
   void fail(const std::shared_ptr<OpenRequest>& request, const Error& error);
@@ -107,6 +108,7 @@ class Engine {
   Arena arena_;
   ForwardBatch batch_;
   std::vector<LogitRows> logit_rows_;  // per planned sequence
+  std::vector<int64_t> best_needed_;   // per row of logits
 };
 
 // Runs an engine on a thread of its own, as long as it lives.

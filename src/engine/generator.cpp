@@ -1,10 +1,12 @@
 #include "engine/generator.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/logits.h"
 #include "nn/kv_blocks_for.h"
 
 namespace wick {
@@ -117,7 +119,7 @@ class Generator::Run {
       event.done = done;
       event.total = total;
       if (!callback_(event)) return answer_.end(StopReason::kCancelled);
-      if (last) take(logits, 0);
+      if (last) take({logits, std::array{answer_.best_needed()}}, 0);
     }
     if (!answer_.wants_tokens()) answer_.end(StopReason::kLength);
   }
@@ -132,7 +134,8 @@ class Generator::Run {
     const auto start = generator_.tokens_.size();
     const ArenaScope scope(generator_.arena_);
     const auto rows = static_cast<int64_t>(pending_.size());
-    const Tensor logits = generator_.forward(pending_, rows, hooks());
+    const std::vector<int64_t> best(pending_.size(), answer_.best_needed());
+    const Logits logits(generator_.forward(pending_, rows, hooks()), best);
     int64_t row = 0;
     while (true) {
       const int32_t token = take(logits, row++);
@@ -165,10 +168,8 @@ class Generator::Run {
   }
 
   // Chooses from one row of logits and tells about it.
-  int32_t take(const Tensor& logits, int64_t row) {
-    const int64_t vocabulary = logits.dim(1);
-    const Tensor host = logits.to_device(Device::cpu());
-    const Answer::Step step = answer_.take({host.data<float>() + row * vocabulary, static_cast<size_t>(vocabulary)});
+  int32_t take(const Logits& logits, int64_t row) {
+    const Answer::Step step = answer_.take(logits.row(row));
     if (step.is_shown) {
       GenerateEvent event{GenerateEvent::Kind::kToken};
       event.token = &step.choice;

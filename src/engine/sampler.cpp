@@ -100,6 +100,20 @@ void Sampler::rollback(int64_t count) {
   last_choice_ = -1;
 }
 
+int64_t Sampler::best_needed() const {
+  const bool changes = !params_.logit_bias.empty() || penalties_.is_needed() || dry_.is_needed();
+  if (changes || params_.logprobs) return 0;
+  if (params_.temperature <= 0) return 1;
+  return !params_.mirostat && params_.top_k < vocabulary_ ? params_.top_k : 0;
+}
+
+TokenChoice Sampler::sample(const TokenLogits& logits, std::span<const uint32_t> allowed) {
+  if (logits.tokens.empty()) return sample(logits.logits, allowed);
+  TokenChoice choice;
+  choice.token = draw_from(logits);
+  return choice;
+}
+
 TokenChoice Sampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed) {
   check_logits(logits, vocabulary_);
   TokenChoice choice;
@@ -119,6 +133,12 @@ std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<
   return adjusted;
 }
 
+// Of the next token: for its draw and for XTC.
+std::pair<double, double> Sampler::draws() const {
+  const auto random = philox_block(params_.seed, static_cast<uint64_t>(accepted()));
+  return {uniform(random[0], random[1]), uniform(random[2], random[3])};
+}
+
 int32_t Sampler::draw(std::span<const float> adjusted) {
   WorkingMemory& work = memory();
   const sampling::PeakedLogits logits = sampling::find_peaks(adjusted, work.peaks);
@@ -128,8 +148,7 @@ int32_t Sampler::draw(std::span<const float> adjusted) {
   }
   if (params_.temperature <= 0) return logits.first_peak();
 
-  const auto random = philox_block(params_.seed, static_cast<uint64_t>(accepted()));
-  const double draw_uniform = uniform(random[0], random[1]), xtc_uniform = uniform(random[2], random[3]);
+  const auto [draw_uniform, xtc_uniform] = draws();
   if (params_.mirostat) {
     const auto found = work.mirostat.draw(logits, params_.temperature, mu_.back(), draw_uniform, work.candidates);
     last_surprise_ = found.surprise;
@@ -140,9 +159,24 @@ int32_t Sampler::draw(std::span<const float> adjusted) {
     return static_cast<int32_t>(weights.draw(draw_uniform));
   }
   work.truncation.apply(params_, logits, xtc_uniform, work.candidates);
+  return draw_candidate(draw_uniform);
+}
+
+int32_t Sampler::draw_candidate(double draw_uniform) const {
+  WorkingMemory& work = memory();
   const auto weights =
       sampling::make_weights(work.candidates.logits(), work.candidates.most(), params_.temperature, work.weights);
   return work.candidates.tokens()[weights.draw(draw_uniform)];
+}
+
+int32_t Sampler::draw_from(const TokenLogits& best) {
+  WorkingMemory& work = memory();
+  const bool greedy = params_.temperature <= 0;
+  work.candidates.assign_top(best.logits, best.tokens, greedy ? 1 : static_cast<size_t>(params_.top_k));
+  if (greedy) return work.candidates.tokens()[0];
+  const auto [draw_uniform, xtc_uniform] = draws();
+  work.truncation.narrow(params_, xtc_uniform, work.candidates);
+  return draw_candidate(draw_uniform);
 }
 
 void report_logprobs(std::span<const float> logits, int64_t top, TokenChoice& choice) {

@@ -21,6 +21,13 @@ struct TokenChoice {
   std::vector<std::pair<int32_t, float>> top;
 };
 
+// What a token is chosen from: the logits of the whole vocabulary, or those of `tokens` alone, ascending, which are the
+// highest.
+struct TokenLogits {
+  std::span<const float> logits;
+  std::span<const int32_t> tokens = {};
+};
+
 // Fills in what the model itself thinks of choice.token, and its `top` likeliest tokens.
 void report_logprobs(std::span<const float> logits, int64_t top, TokenChoice& choice);
 
@@ -50,6 +57,11 @@ class Sampler {
   // Throws Error(kInvalidArgument) when the count of logits is wrong, one is NaN or +inf, or no token is allowed.
   TokenChoice sample(std::span<const float> logits,  // [vocabulary]
                      std::span<const uint32_t> allowed = {});
+  // The same, of as few logits as best_needed() says if there is no mask.
+  TokenChoice sample(const TokenLogits& logits, std::span<const uint32_t> allowed);
+
+  // How many of the highest logits decide what sample() chooses without a mask; 0: all can.
+  int64_t best_needed() const;
 
   // Puts a token behind the history: the one that sample() chose or any other. Mirostat learns from those that the
   // sample() just before had chosen, and from no others. Throws Error(kInvalidArgument) when there is no such token.
@@ -62,6 +74,9 @@ class Sampler {
 
  private:
   int32_t draw(std::span<const float> adjusted);
+  int32_t draw_from(const TokenLogits& best);
+  int32_t draw_candidate(double draw_uniform) const;
+  std::pair<double, double> draws() const;
   std::span<const float> adjust(std::span<const float> logits, std::span<const uint32_t> allowed) const;
 
   SamplingParams params_;

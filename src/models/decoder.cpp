@@ -1,6 +1,7 @@
 #include "models/decoder.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -36,7 +37,7 @@ Tensor DecoderLayer::fused(const Tensor& x, const DecoderStep& step, const Tenso
   Tensor mid = attention.fused(attn_norm, x, !narrows, rotates ? step.ropes[rope] : RopeRows(),
                                rotates && step.tables[rope].interleaved(), step.attention, step.cache.layer(kv_index));
   if (narrows) mid = add(take_rows(x, keep), take_rows(mid, keep));
-  return kind.sparse ? add(mid, moe(mlp_norm(mid), step.hooks, index)) : mlp.fused(mlp_norm, mid);
+  return kind.sparse ? moe.fused(mlp_norm, mid) : mlp.fused(mlp_norm, mid);
 }
 
 Tensor DecoderLayer::operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const {
@@ -104,20 +105,22 @@ Tensor Decoder::continue_from(Tensor x, const DecoderStep& step, const Tensor& w
     const bool last = &layer == &layers_.back();
     x = layer(x, step, last && !step.hooks.active() ? wanted : Tensor());
   }
+  if (!step.hooks.active()) return logits(final_norm_.input_for(x));
   x = step.hooks(HookPoint::kFinalNorm, -1, final_norm_(x));
-  if (wanted.defined() && step.hooks.active()) x = take_rows(x, wanted);
-  return logits(x);
+  return logits({wanted.defined() ? take_rows(x, wanted) : x});
 }
 
-Tensor Decoder::logits(const Tensor& x) const {
-  Tensor y = head_(x);
+Tensor Decoder::logits(const LinearInput& input) const {
+  std::array<Tensor, 1> outs;
+  apply_linears(input, {&head_}, {}, outs);
+  Tensor y = outs[0];
   if (config_.logit_scale != 1) y = mul(y, config_.logit_scale);
   if (config_.logit_soft_cap > 0) y = mul(tanh(mul(y, 1 / config_.logit_soft_cap)), config_.logit_soft_cap);
   return y;
 }
 
 Tensor Decoder::project_to_vocab(const Tensor& rows, bool final_norm) const {
-  return logits(final_norm ? final_norm_(rows) : rows);
+  return logits({final_norm ? final_norm_(rows) : rows});
 }
 
 StreamReader Decoder::stream_reader() const {

@@ -60,7 +60,7 @@ class Decoder final : public LanguageModel {
   Tensor embed(const Tensor& ids, const ForwardBatch& batch, const DecoderStep& step) const;
   // All layers, the norm and the logits of the `wanted` rows (undefined: all).
   Tensor continue_from(Tensor x, const DecoderStep& step, const Tensor& wanted) const;
-  Tensor logits(const Tensor& x) const;
+  Tensor logits(const LinearInput& input) const;
   DecoderLayer load_layer(int index, WeightLoader& loader);
 
   DecoderConfig config_;

@@ -60,11 +60,9 @@ Tensor Attention::fused(const Norm& norm, const Tensor& x, bool adds, const Rope
   const auto heads_of = [&](const Tensor& y, int64_t count) { return reshape(y, {tokens, count, head_dim}); };
   const Tensor query = heads_of(parts[0], heads), key = heads_of(parts[1], kv_heads),
                value = heads_of(parts[2], kv_heads);
-  const Tensor turned = empty(query.shape(), DType::kF32, x.device());
-  kernels->prepare_attention(query, key, value,
-                             {q_norm.weight, k_norm.weight, q_norm.eps, rope.cos, rope.sin, interleaved}, step.rows, kv,
-                             turned);
-  const Tensor z = paged_attention(turned, kv, step.rows, options);
+  const Tensor z = empty(query.shape(), DType::kF32, x.device());
+  kernels->attend({query, key, value}, {q_norm.weight, k_norm.weight, q_norm.eps, rope.cos, rope.sin, interleaved}, kv,
+                  step.rows, options, z);
   apply_linears({reshape(z, {tokens, -1})}, {&out}, adds ? x : Tensor(), result);
   return result[0];
 }

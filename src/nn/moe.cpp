@@ -141,9 +141,13 @@ Tensor Moe::mix_on_host(const Tensor& x, const Tensor& weights, int layer) const
   return out;
 }
 
-std::optional<Tensor> Moe::mix_fused(const Tensor& x, const Tensor& scores) const {
+std::optional<Tensor> Moe::mix_fused(const LinearInput& input, const Tensor& residual) const {
+  const Tensor& x = input.x;
   const FusedKernels* fused = fused_kernels(x.device());
-  if (!fused || routing.groups > 1 || x.dtype() != DType::kF32 || !x.is_contiguous()) return std::nullopt;
+  if (!fused || routing.groups > 1 || x.dtype() != DType::kF32 || !x.is_contiguous() ||
+      router.input_order.defined() || router.weight.strides()[1] != 1) {
+    return std::nullopt;
+  }
   std::vector<ExpertWeights> weights;
   for (const Mlp& expert : experts) {
     for (const Linear* linear : {&expert.gate, &expert.up, &expert.down}) {
@@ -153,15 +157,25 @@ std::optional<Tensor> Moe::mix_fused(const Tensor& x, const Tensor& scores) cons
     weights.push_back({&expert.gate.weight, &expert.up.weight, &expert.down.weight});
   }
   const Tensor out = empty(x.shape(), DType::kF32, x.device());
-  const ExpertChoice choice{routing.chosen, routing.renormalize, routing.scale};
-  return fused->mix_experts(x, scores, selection_bias, choice, weights, out) ? std::optional(out) : std::nullopt;
+  const ExpertChoice choice{routing.chosen, routing.renormalize, routing.scale, routing.kind == RouterKind::kSigmoid};
+  const ExpertRouter chooser{router.weight, router.bias, selection_bias};
+  if (!fused->mix_experts(input, chooser, choice, weights, residual, out)) return std::nullopt;
+  return out;
+}
+
+Tensor Moe::fused(const Norm& norm, const Tensor& x) const {
+  const bool shares = shared.up.defined();
+  if (!shared_gate.defined()) {
+    if (const auto out = mix_fused(norm.input_for(x), shares ? shared.fused(norm, x) : x)) return *out;
+  }
+  return add(x, (*this)(norm(x), {}, 0));
 }
 
 Tensor Moe::mix(const Tensor& x, const BatchHooks& hooks, int layer) const {
-  const Tensor logits = router(x);
-  if (!hooks.active() && fused_kernels(x.device())) {
-    if (const auto out = mix_fused(x, expert_scores(logits, routing))) return *out;
+  if (!hooks.active()) {
+    if (const auto out = mix_fused({x}, {})) return *out;
   }
+  const Tensor logits = router(x);
   const Tensor weights = hooks(HookPoint::kRouter, layer, expert_weights(logits, selection_bias, routing)).contiguous();
   return x.device().is_host() ? mix_on_host(x, weights, layer) : mix_on_device(x, weights, layer);
 }

@@ -28,11 +28,13 @@ struct Moe {
   Linear shared_gate;  // sigmoid(shared_gate x) scales the shared expert; undefined: it counts fully
 
   Tensor operator()(const Tensor& x, const BatchHooks& hooks, int layer) const;  // [tokens, hidden]
+  // x + the same of norm(x), without hooks, in as few kernels as the device allows.
+  Tensor fused(const Norm& norm, const Tensor& x) const;
 
  private:
   Tensor mix(const Tensor& x, const BatchHooks& hooks, int layer) const;  // without the shared expert
-  // All on the device; empty where it has no kernel for it.
-  std::optional<Tensor> mix_fused(const Tensor& x, const Tensor& scores) const;
+  // residual, where defined, and the mixture for the input, all on the device; empty where it has no kernel for it.
+  std::optional<Tensor> mix_fused(const LinearInput& input, const Tensor& residual) const;
   // `weights` is on the host.
   Tensor mix_on_host(const Tensor& x, const Tensor& weights, int layer) const;
   Tensor mix_on_device(const Tensor& x, const Tensor& weights, int layer) const;

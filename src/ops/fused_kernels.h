@@ -6,8 +6,9 @@
 
 namespace wick {
 
-struct KvBlocks;  // these two: ops/paged_attention.h
+struct KvBlocks;  // these three: ops/paged_attention.h
 struct PagedRows;
+struct PagedAttentionOptions;
 
 // What FusedKernels::linear multiplies: x, its RMS norm, or silu(x) * up. All f32 and row-major.
 struct LinearInput {
@@ -25,7 +26,11 @@ struct LinearJob {
   Tensor out;       // f32 [rows, n], row-major
 };
 
-// What FusedKernels::prepare_attention does to heads.
+// What FusedKernels::attend takes: f32 [tokens, heads, dim], [tokens, kv_heads, dim] twice, row-major; dim at most 512.
+struct AttentionInput {
+  Tensor query, key, value;
+};
+// What it does to their heads.
 struct HeadTurns {
   Tensor query_weight, key_weight;  // f32 [dim], of an RMS norm over each head; undefined: none
   float eps = 0;
@@ -33,16 +38,24 @@ struct HeadTurns {
   bool interleaved = false;
 };
 
-// How FusedKernels::mix_experts chooses: the best by score, their weights scaled, and before that made to add up to
-// one.
+// How FusedKernels::mix_experts chooses: by the softmax of the router's answers or the sigmoid of each, the best, their
+// scores scaled, and before that made to add up to one.
+struct ExpertRouter {
+  Tensor weight;              // [experts, hidden] of f32, f16 or bf16; its elements lie along hidden
+  Tensor bias;                // f32 [experts]; undefined: none
+  Tensor selection_bias;      // f32 [experts], added to the scores for choosing only; undefined: none
+};
 struct ExpertChoice {
   int64_t chosen = 0;
   bool renormalize = true;
   float scale = 1;
+  bool sigmoid = false;
 };
 struct ExpertWeights {  // [inner, hidden] twice, [hidden, inner]
   const Tensor *gate = nullptr, *up = nullptr, *down = nullptr;
 };
+
+inline constexpr int64_t kMostTopLogits = 128;
 
 // Several ops in one, for devices where starting a kernel costs as much as a small one takes. They give the
 // results of the ops one after the other up to rounding, a row's bits never depend on other rows, and like
@@ -54,14 +67,18 @@ struct FusedKernels {
   // products of so many rows or such weights are better left apart.
   bool (*gated_linear)(const LinearInput& input, const LinearJob& gate, const LinearJob& up) = nullptr;
   // Norms and rotates the heads of queries and keys, puts keys and values into their blocks as store_kv does, and
-  // writes the queries to `out`. query, key, value, out: f32 [tokens, heads, dim], row-major; dim at most 512.
-  void (*prepare_attention)(const Tensor& query, const Tensor& key, const Tensor& value, const HeadTurns& turns,
-                            const PagedRows& rows, const KvBlocks& blocks, const Tensor& out) = nullptr;
-  // out [tokens, hidden] = for each row of x [tokens, hidden], the answers down(silu(gate x) * up x) of the experts
-  // with the best scores [tokens, experts] (plus selection_bias [experts], where defined), times their weights. All f32
-  // and row-major. False, and nothing is done, for many tokens and weights that are not f16 or bf16.
-  bool (*mix_experts)(const Tensor& x, const Tensor& scores, const Tensor& selection_bias, const ExpertChoice& choice,
-                      std::span<const ExpertWeights> experts, const Tensor& out) = nullptr;
+  // writes what paged_attention gives to `out`, f32 [tokens, heads, dim].
+  void (*attend)(const AttentionInput& input, const HeadTurns& turns, const KvBlocks& blocks, const PagedRows& rows,
+                 const PagedAttentionOptions& options, const Tensor& out) = nullptr;
+  // out [tokens, hidden] = residual + for each row of the input [tokens, hidden], the answers
+  // down(silu(gate x) * up x) of the experts that the router chooses, times their shares. All f32 and row-major. False,
+  // and nothing is done, for weights that are not f16 or bf16.
+  bool (*mix_experts)(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
+                      std::span<const ExpertWeights> experts, const Tensor& residual, const Tensor& out) = nullptr;
+  // The k (at most kMostTopLogits) highest of each row of logits, f32 [rows, n], row-major: out, i32 [rows, 2 k], gets
+  // their columns in ascending order and the bits of their values. Of equal ones the first count. A row with NaN or
+  // +inf, with fewer than k that are not -inf, or with too many that are nearly as high gets -1 as its first column.
+  void (*top_logits)(const Tensor& logits, int64_t k, const Tensor& out) = nullptr;
 };
 
 // Null where there are none.

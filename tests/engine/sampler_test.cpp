@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 
 #include "sampler_reference.h"
 #include "support/errors.h"
@@ -120,6 +123,54 @@ TEST(Sampler, GreedyTakesTheFirstHighest) {
 }
 
 // The sum of (seen - expected)^2 / expected has a mean of `classes` and a variance of twice that.
+// The highest logits alone lead to the same choices as all of them, also when there are more than needed.
+TEST(Sampler, TheBestAreEnough) {
+  const SamplingParams several[] = {{.temperature = 0},
+                                    {.temperature = 0.7f, .top_k = 1, .seed = 3},
+                                    {.temperature = 1, .top_k = 20, .top_p = 0.95f, .seed = 4},
+                                    {.temperature = 1.5f, .top_k = 40, .min_p = 0.02f, .seed = 5},
+                                    {.temperature = 1, .top_k = 64, .typical_p = 0.8f, .seed = 6},
+                                    {.temperature = 1,
+                                     .top_k = 30,
+                                     .xtc_probability = 0.5f,
+                                     .xtc_threshold = 0.05f,
+                                     .seed = 7}};
+  constexpr int64_t kVocabulary = 5003;
+  for (const SamplingParams& params : several) {
+    Sampler sampler(params, kVocabulary);
+    const int64_t needed = sampler.best_needed();
+    ASSERT_EQ(needed, params.temperature == 0 ? 1 : params.top_k);
+    for (uint64_t i = 0; i < 200; ++i) {
+      std::vector<float> logits = random_logits(kVocabulary, i, 3);
+      if (i % 3 == 0) std::ranges::transform(logits, logits.begin(), [](float x) { return std::round(x); });  // ties
+      std::vector<int32_t> tokens(logits.size());
+      std::iota(tokens.begin(), tokens.end(), 0);
+      std::ranges::stable_sort(tokens, [&](int32_t a, int32_t b) {
+        return logits[static_cast<size_t>(a)] > logits[static_cast<size_t>(b)];
+      });
+      tokens.resize(static_cast<size_t>(needed) + i % 4);
+      std::ranges::sort(tokens);
+      std::vector<float> best;
+      for (const int32_t token : tokens) best.push_back(logits[static_cast<size_t>(token)]);
+      const int32_t token = sampler.sample(logits).token;
+      EXPECT_EQ(sampler.sample(TokenLogits{best, tokens}, {}).token, token) << "draw " << i;
+      sampler.accept(token);
+    }
+  }
+}
+
+// What may move other tokens up, or asks about all of them, needs all logits.
+TEST(Sampler, SomeChoicesNeedAllLogits) {
+  const auto needed = [](const SamplingParams& params) { return Sampler(params, 1000).best_needed(); };
+  EXPECT_EQ(needed({.temperature = 1}), 0);
+  EXPECT_EQ(needed({.temperature = 1, .top_p = 0.9f}), 0);
+  EXPECT_EQ(needed({.temperature = 1, .top_k = 1000}), 0);
+  EXPECT_EQ(needed({.temperature = 0, .repetition_penalty = 1.1f}), 0);
+  EXPECT_EQ(needed({.temperature = 0, .logit_bias = {{3, 1.0f}}}), 0);
+  EXPECT_EQ(needed({.temperature = 0, .logprobs = 0}), 0);
+  EXPECT_EQ(needed({.temperature = 1, .top_k = 5, .mirostat = true}), 0);
+}
+
 TEST(Sampler, FrequenciesMatchTheDistribution) {
   for (const int64_t vocabulary : {5, 1001}) {
     for (const SamplingParams& params :

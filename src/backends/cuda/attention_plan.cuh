@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backends/cuda/head_turns.cuh"
 #include "backends/cuda/paged_plan.cuh"
 
 namespace wick::cuda {
@@ -17,6 +18,11 @@ struct AttentionPlan {
   float scale, soft_cap;
   int64_t window;
   int* arrived;  // [tiles, kv_heads]: splits whose partial results are there
+
+  // One token a sequence: queries are yet to be turned, and its key and value [rows, kv_heads, dim] to be stored; null:
+  // they are.
+  const float *key, *value;
+  TurnPlan turns;
 };
 
 // The positions that a row sees: first to position.
@@ -39,6 +45,11 @@ __device__ __forceinline__ float weighted(float a, float b, float c, float d) {
 
 // Keys in f16 or bf16 and heads of 64 or 128 components: on the tensor cores.
 bool fits_tensor_cores(const AttentionPlan& plan, DType pool);
+// Whether that has a block for each split, as plans with a new key and value need.
+bool goes_in_splits(Device device, const AttentionPlan& plan, int64_t table_blocks);
 void attend_on_tensor_cores(Device device, AttentionPlan plan, DType pool, int64_t table_blocks);
+
+void prepare_attention(const AttentionInput& input, const HeadTurns& turns, const PagedRows& rows,
+                       const KvBlocks& blocks, const Tensor& out);
 
 }  // namespace wick::cuda

@@ -71,6 +71,82 @@ __device__ __forceinline__ void fetch_tile(const AttentionPlan& plan, const int3
   }
 }
 
+// The queries of the block's rows, turned, scaled and rounded, into shared memory [kRows, kDim], where pairs are turned
+// by the row so that eight rows lie in different banks. The warp of the last tile has most to do: it begins with the
+// last row.
+template <int kDim>
+__device__ __forceinline__ int query_place(int row, int d) {
+  return row * kDim + (d ^ (row & 7) * 8);
+}
+template <typename T, int kDim>
+__device__ __forceinline__ void turn_queries(const AttentionPlan& plan, const TileRows& tile, int kv_head, int last_warp,
+                                             T* target) {
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  for (int i = (warp + kWarps - 1 - last_warp) % kWarps; i < kRows && tile.first_row + i < tile.rows; i += kWarps) {
+    const int head = kv_head * plan.group + tile.first_row + i;
+    const float* from = plan.query + tile.start * plan.query_row + head * plan.query_head;
+    turn_head<kDim>(plan.turns, from, plan.turns.query_weight, tile.start,
+                    [&](int d, float value) { target[query_place<kDim>(i, d)] = to<T>(value * plan.scale); });
+  }
+}
+// The same as load_queries.
+template <typename T, int kDim>
+__device__ __forceinline__ void take_queries(const LaneRows& rows, const T* from, uint32_t (&query)[kDim / 16][4]) {
+  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+  for (int i = 0; i < kDim / 16; ++i) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int row = rows.exists[e % 2] ? g + e % 2 * 8 : 0, d = i * 16 + 2 * t + e / 2 * 8;
+      query[i][e] = *reinterpret_cast<const uint32_t*>(from + query_place<kDim>(row, d));
+    }
+  }
+}
+
+// A sequence's new key and value: their places in the pool, and in the tile of the warp that has their position, once
+// its copies are done.
+template <typename T, int kDim>
+struct NewToken {
+  T *key_target = nullptr, *value_target = nullptr;
+  const float* key = nullptr;  // [kDim] in shared memory
+  float value[kDim / 32];
+  int slot = 0, b = 0;
+
+  __device__ __forceinline__ void read(const AttentionPlan& plan, const TileRows& tile, int kv_head, int position,
+                                       float* scratch) {
+    const PoolPlan& pool = plan.pool;
+    const int64_t at = (int64_t{tile.start} * pool.kv_heads + kv_head) * kDim;
+    const int64_t block = plan.rows.table[tile.sequence * plan.rows.table_row + position / kTokens];
+    slot = position % kTokens;
+    b = position % kKeys / kTokens;
+    key_target = static_cast<T*>(pool.key) + block * pool.key_block + kv_head * pool.key_head + slot;
+    value_target = static_cast<T*>(pool.value) + block * pool.value_block + kv_head * pool.value_head + slot * kDim;
+#pragma unroll
+    for (int i = 0; i < kDim / 32; ++i) value[i] = plan.value[at + threadIdx.x % 32 + 32 * i];
+    turn_head<kDim>(plan.turns, plan.key + at, plan.turns.key_weight, tile.start,
+                    [&](int d, float component) { scratch[d] = component; });
+    key = scratch;
+    __syncwarp();
+  }
+  __device__ __forceinline__ void put_key(char* tile) const {
+    for (int d = threadIdx.x % 32; d < kDim; d += 32) {
+      const T rounded = to<T>(key[d]);
+      key_target[d * kTokens] = rounded;
+      *reinterpret_cast<T*>(tile + key_place<kDim>(0, b, d * 2 + slot / 8) + slot % 8 * 2) = rounded;
+    }
+    __syncwarp();
+  }
+  __device__ __forceinline__ void put_value(char* tile) const {
+#pragma unroll
+    for (int i = 0; i < kDim / 32; ++i) {
+      const int d = static_cast<int>(threadIdx.x % 32) + 32 * i;
+      const T rounded = to<T>(value[i]);
+      value_target[d] = rounded;
+      *reinterpret_cast<T*>(tile + value_place<kDim>(0, b, slot * (kDim / 8) + d / 8) + d % 8 * 2) = rounded;
+    }
+  }
+};
+
 // Sets values of the warp's tile that are not finite to 0; bit j: key j had some.
 template <typename T, int kDim>
 __device__ __forceinline__ uint32_t take_out_odd(char* values) {
@@ -112,7 +188,8 @@ __device__ void merge_splits(const AttentionPlan& plan, const TileRows& tile, in
   }
 }
 
-template <typename T, int kDim>
+// kTurns: queries, key and value as they come from the projections; see AttentionPlan.
+template <typename T, int kDim, bool kTurns>
 __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_constant__ AttentionPlan plan) {
   using M = SplitMemory<kDim>;
   extern __shared__ __align__(128) char memory[];
@@ -144,10 +221,24 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     wait_for_previous();
   }
   float scores[kKeys / 8][4] = {};
+  char* my_tile = memory + warp * KeyTile<kDim>::kBytes;
   if (works) {
     start_tile<T, kDim>(plan, plan.rows.table + sequence * plan.rows.table_row, kv_head, tile, first, last, keys);
+  }
+  const bool adds = kTurns && works && last == end.position && tile == last / kKeys;
+  NewToken<T, kDim> token;
+  if constexpr (kTurns) {
+    if (adds) token.read(plan, tile_rows, kv_head, last, locals);
+    turn_queries<T, kDim>(plan, tile_rows, kv_head, last_tile, reinterpret_cast<T*>(packed));
+    __syncthreads();
+  }
+  if (works) {
     uint32_t query[kDim / 16][4];
-    load_queries<T, kDim>(plan, rows, query);
+    if constexpr (kTurns) {
+      take_queries<T, kDim>(rows, reinterpret_cast<const T*>(packed), query);
+    } else {
+      load_queries<T, kDim>(plan, rows, query);
+    }
     uint32_t odd = 0;
     // Rows of several tokens: see tiles_kernel.
     const bool masked =
@@ -156,10 +247,11 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     if (masked) {
       wait_copies<0>();
       __syncwarp();
-      odd = take_out_odd<T, kDim>(memory + warp * KeyTile<kDim>::kBytes + KeyTile<kDim>::kSide);
+      odd = take_out_odd<T, kDim>(my_tile + KeyTile<kDim>::kSide);
     }
     wait_copies<1>();
     __syncwarp();
+    if (adds) token.put_key(my_tile);
     multiply_keys<T, kDim>(query, keys, scores);
     float most[2] = {-INFINITY, -INFINITY};
     finish_scores(plan, rows, tile, odd, scores, most);
@@ -185,6 +277,10 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
       packed[(warp * 2 + b) * 32 + lane] = {weights[0], weights[1], weights[2], weights[3]};
     }
     wait_copies<0>();
+    if (adds) {
+      __syncwarp();
+      token.put_value(my_tile);
+    }
   }
   __syncthreads();
 
@@ -274,17 +370,20 @@ void launch(Device device, AttentionPlan plan) {
                                                static_cast<size_t>(plan.heads * plan.splits) * (kDim + 2);
   const Scratch partial(device, floats * sizeof(float));
   plan.partial = partial.as<float>();
-  allow_shared<splits_kernel<T, kDim>>(device, SplitMemory<kDim>::kBytes);
-  const dim3 grid(static_cast<unsigned>(tile_count(plan)), static_cast<unsigned>(plan.pool.kv_heads),
-                  static_cast<unsigned>(plan.splits));
-  launch_dependent(device, "paged_attention", splits_kernel<T, kDim>, grid, kWarps * 32, SplitMemory<kDim>::kBytes,
-                   plan);
+  const auto run = [&]<bool kTurns>(std::bool_constant<kTurns>) {
+    allow_shared<splits_kernel<T, kDim, kTurns>>(device, SplitMemory<kDim>::kBytes);
+    const dim3 grid(static_cast<unsigned>(tile_count(plan)), static_cast<unsigned>(plan.pool.kv_heads),
+                    static_cast<unsigned>(plan.splits));
+    launch_dependent(device, "paged_attention", splits_kernel<T, kDim, kTurns>, grid, kWarps * 32,
+                     SplitMemory<kDim>::kBytes, plan);
+  };
+  plan.key ? run(std::true_type()) : run(std::false_type());
 }
 
 }  // namespace
 
-bool fits_splits(Device device, const AttentionPlan& plan) {
-  return tile_count(plan) * plan.pool.kv_heads <= runtime(device).counter_count && plan.splits <= 65535;
+bool fits_splits(Device device, const AttentionPlan& plan, int splits) {
+  return tile_count(plan) * plan.pool.kv_heads <= runtime(device).counter_count && splits <= 65535;
 }
 
 void attend_in_splits(Device device, AttentionPlan plan, bool half) {

@@ -167,6 +167,10 @@ void launch(Device device, const AttentionPlan& plan) {
                    plan);
 }
 
+int split_count(int64_t table_blocks) {
+  return static_cast<int>((table_blocks * kKvBlockTokens + kSplit - 1) / kSplit);
+}
+
 }  // namespace
 
 bool fits_tensor_cores(const AttentionPlan& plan, DType pool) {
@@ -179,14 +183,17 @@ bool fits_tensor_cores(const AttentionPlan& plan, DType pool) {
          whole(plan.pool.value, plan.pool.value_block, plan.pool.value_head);
 }
 
-void attend_on_tensor_cores(Device device, AttentionPlan plan, DType pool, int64_t table_blocks) {
-  plan.splits = static_cast<int>((table_blocks * kKvBlockTokens + kSplit - 1) / kSplit);
-  const bool half = pool == DType::kF16, narrow = plan.pool.dim == 64;
+bool goes_in_splits(Device device, const AttentionPlan& plan, int64_t table_blocks) {
   // 64 rows share what a block reads, unless that leaves most of the device without work.
   const int64_t rows = int64_t{plan.row_count} * plan.group;
-  if (rows / 64 * plan.pool.kv_heads < runtime(device).multiprocessors && fits_splits(device, plan)) {
-    return attend_in_splits(device, plan, half);
-  }
+  return rows / 64 * plan.pool.kv_heads < runtime(device).multiprocessors &&
+         fits_splits(device, plan, split_count(table_blocks));
+}
+
+void attend_on_tensor_cores(Device device, AttentionPlan plan, DType pool, int64_t table_blocks) {
+  plan.splits = split_count(table_blocks);
+  const bool half = pool == DType::kF16, narrow = plan.pool.dim == 64;
+  if (goes_in_splits(device, plan, table_blocks)) return attend_in_splits(device, plan, half);
   if (half) return narrow ? launch<__half, 64>(device, plan) : launch<__half, 128>(device, plan);
   narrow ? launch<__nv_bfloat16, 64>(device, plan) : launch<__nv_bfloat16, 128>(device, plan);
 }

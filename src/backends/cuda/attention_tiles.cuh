@@ -190,7 +190,7 @@ __device__ __forceinline__ float with_sink(const AttentionPlan& plan, int head, 
 }
 
 // Keys in splits of 128, each by a block of its own: for few rows.
-bool fits_splits(Device device, const AttentionPlan& plan);
+bool fits_splits(Device device, const AttentionPlan& plan, int splits);
 void attend_in_splits(Device device, AttentionPlan plan, bool half);
 
 }  // namespace wick::cuda

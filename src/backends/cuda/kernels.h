@@ -13,7 +13,8 @@ namespace wick::cuda {
 #undef WICK_KERNEL
 std::remove_pointer_t<decltype(FusedKernels::linear)> linear;
 std::remove_pointer_t<decltype(FusedKernels::gated_linear)> gated_linear;
-std::remove_pointer_t<decltype(FusedKernels::prepare_attention)> prepare_attention;
+std::remove_pointer_t<decltype(FusedKernels::attend)> attend;
 std::remove_pointer_t<decltype(FusedKernels::mix_experts)> mix_experts;
+std::remove_pointer_t<decltype(FusedKernels::top_logits)> top_logits;
 
 }  // namespace wick::cuda

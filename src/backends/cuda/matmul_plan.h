@@ -44,15 +44,18 @@ void multiply_few_rows(Device device, const WeightPlan& plan);
 void multiply_tiles(Device device, const WeightPlan& plan);
 void multiply_hopper(Device device, const WeightPlan& plan);
 
-// Weights of experts, for plans of one row (m is 1) that hold for each of several: row r of out comes from row
-// r / per_row of x and expert ids[r].
+// Weights of experts, of which each of some tokens has `chosen`, for plans of one row (m is 1) that hold for all.
+// Without shares, row r of out comes from row r / chosen of x and expert ids[r]; with them row r of out is the sum of
+// what experts ids[r * chosen + i] make of rows r * chosen + i of x, times their shares.
 inline constexpr int kMostExperts = 256;
 struct ExpertTable {
   const void *first[kMostExperts], *second[kMostExperts];  // instead of those of jobs 0 and, gated, 1
   const int32_t* ids;
-  int per_row;
+  const float* shares;
+  int chosen;
 };
-void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t rows);
+bool fits_experts(const Runtime& use, const WeightPlan& plan, int64_t rows);  // of x that a block needs
+void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t tokens);
 
 // Whether a plan with these rows may be `gated`.
 bool takes_gated(const Runtime& use, const WeightPlan& plan);

@@ -2,6 +2,7 @@
 
 #include "backends/cuda/attention_plan.cuh"
 #include "backends/cuda/kernels.h"
+#include "tensor/create.h"
 
 // Keys are taken in splits of fixed positions; a row's result merges its splits in order, whether one warp goes through
 // all of them (many rows) or each has a warp of its own (few rows). So its bits do not depend on the other rows.
@@ -175,10 +176,8 @@ void launch(Device device, AttentionPlan plan) {
   check_launch(device, "paged_attention");
 }
 
-}  // namespace
-
-void paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRows& rows,
-                     const PagedAttentionOptions& options, const Tensor& out) {
+AttentionPlan plan_of(const Tensor& query, const KvBlocks& blocks, const PagedRows& rows,
+                      const PagedAttentionOptions& options, const Tensor& out) {
   AttentionPlan plan{};
   plan.query = data_of<const float>(query);
   plan.query_row = query.strides()[0];
@@ -194,22 +193,51 @@ void paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRow
   plan.scale = options.scale;
   plan.soft_cap = options.soft_cap;
   plan.window = options.window;
-  plan.splits = static_cast<int>((rows.block_table.dim(1) * kKvBlockTokens + kSplit - 1) / kSplit);
+  return plan;
+}
+
+bool on_tensor_cores(const AttentionPlan& plan, DType pool) {
+  return fits_tensor_cores(plan, pool) && plan.query_row % 2 == 0 && plan.query_head % 2 == 0 && aligned(plan.query, 8);
+}
+
+}  // namespace
+
+void paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRows& rows,
+                     const PagedAttentionOptions& options, const Tensor& out) {
+  AttentionPlan plan = plan_of(query, blocks, rows, options, out);
   const Device device = query.device();
-  if (fits_tensor_cores(plan, blocks.key.dtype()) && plan.query_row % 2 == 0 && plan.query_head % 2 == 0 &&
-      aligned(plan.query, 8)) {
+  if (on_tensor_cores(plan, blocks.key.dtype())) {
     return attend_on_tensor_cores(device, plan, blocks.key.dtype(), rows.block_table.dim(1));
   }
   if (plan.pool.dim > 1024 || plan.pool.value_dim > 512) {
     throw Error(ErrorCode::kUnsupported, cat("paged_attention: heads of ", plan.pool.dim, " and ", plan.pool.value_dim,
                                              " components are too large for ", device));
   }
+  plan.splits = static_cast<int>((rows.block_table.dim(1) * kKvBlockTokens + kSplit - 1) / kSplit);
   visit_pool(blocks.key.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if (plan.pool.value_dim <= 64) return launch<T, 2>(device, plan);
     if (plan.pool.value_dim <= 128) return launch<T, 4>(device, plan);
     plan.pool.value_dim <= 256 ? launch<T, 8>(device, plan) : launch<T, 16>(device, plan);
   });
+}
+
+void attend(const AttentionInput& input, const HeadTurns& turns, const KvBlocks& blocks, const PagedRows& rows,
+            const PagedAttentionOptions& options, const Tensor& out) {
+  const Tensor& query = input.query;
+  if (query.numel() == 0) return;
+  const Device device = query.device();
+  AttentionPlan plan = plan_of(query, blocks, rows, options, out);
+  if (rows.positions.dim(0) == query.dim(0) && on_tensor_cores(plan, blocks.key.dtype()) &&
+      goes_in_splits(device, plan, rows.block_table.dim(1))) {
+    plan.key = data_of<const float>(input.key);
+    plan.value = data_of<const float>(input.value);
+    plan.turns = make_turn_plan(turns);
+    return attend_on_tensor_cores(device, plan, blocks.key.dtype(), rows.block_table.dim(1));
+  }
+  const Tensor turned = empty(query.shape(), DType::kF32, device);
+  prepare_attention(input, turns, rows, blocks, turned);
+  paged_attention(turned, blocks, rows, options, out);
 }
 
 }  // namespace wick::cuda

@@ -12,7 +12,8 @@ const KernelTable& cuda_kernels() {
 }
 
 const FusedKernels& cuda_fused_kernels() {
-  static constexpr FusedKernels kTable = {cuda::linear, cuda::gated_linear, cuda::prepare_attention, cuda::mix_experts};
+  static constexpr FusedKernels kTable = {cuda::linear, cuda::gated_linear, cuda::attend, cuda::mix_experts,
+                                          cuda::top_logits};
   return kTable;
 }
 

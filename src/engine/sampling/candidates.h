@@ -22,6 +22,8 @@ class Candidates {
   void collect(const PeakedLogits& from, float least = kForbidden);
   // The k with the highest logits; of equal ones the first.
   void collect_top(const PeakedLogits& from, size_t k);
+  // The same of some tokens alone, ascending.
+  void assign_top(std::span<const float> logits, std::span<const int32_t> tokens, size_t k);
   void assign_one(int32_t token, float logit);
 
   // Keeps those whose index satisfies `keep`.
@@ -38,6 +40,8 @@ class Candidates {
   }
 
  private:
+  void keep_top(size_t k);
+
   std::vector<float> logits_;  // the first count_ count
   std::vector<int32_t> tokens_;
   size_t count_ = 0;

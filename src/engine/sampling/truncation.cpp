@@ -21,23 +21,29 @@ bool Truncation::is_needed(const SamplingParams& params) {
 
 void Truncation::apply(const SamplingParams& params, const PeakedLogits& logits, double xtc_uniform,
                        Candidates& candidates) {
-  const bool has_top_k = limits_top_k(params, logits.logits.size());
-  if (has_top_k) {
+  if (limits_top_k(params, logits.logits.size())) {
     candidates.collect_top(logits, static_cast<size_t>(params.top_k));
-  } else if (params.typical_p < 1) {
-    candidates.collect(logits);
+    return narrow(params, xtc_uniform, candidates);
   }
-  if (params.typical_p < 1) keep_typical(params.typical_p, candidates);
-  const bool has_collected = has_top_k || params.typical_p < 1;
+  if (params.typical_p < 1) {
+    candidates.collect(logits);
+    return narrow(params, xtc_uniform, candidates);
+  }
   if (params.top_p < 1) {
-    if (has_collected) {
-      keep_top_p(params.top_p, {}, candidates);
-    } else {
-      collect_for_top_p(params.top_p, logits, candidates);
-    }
-  } else if (!has_collected) {  // nothing that min-p would leave out anyway
+    collect_for_top_p(params.top_p, logits, candidates);
+  } else {  // nothing that min-p would leave out anyway
     candidates.collect(logits, params.min_p > 0 ? logits.most + std::log(params.min_p) : kForbidden);
   }
+  finish(params, xtc_uniform, candidates);
+}
+
+void Truncation::narrow(const SamplingParams& params, double xtc_uniform, Candidates& candidates) {
+  if (params.typical_p < 1) keep_typical(params.typical_p, candidates);
+  if (params.top_p < 1) keep_top_p(params.top_p, {}, candidates);
+  finish(params, xtc_uniform, candidates);
+}
+
+void Truncation::finish(const SamplingParams& params, double xtc_uniform, Candidates& candidates) {
   if (params.min_p > 0) keep_min_p(params.min_p, candidates);
   if (xtc_uniform < static_cast<double>(params.xtc_probability)) exclude_top_choices(params.xtc_threshold, candidates);
 }
