@@ -7,16 +7,18 @@
 namespace wick::cuda {
 namespace {
 
+// A row for each block; where shared memory has room for it, it is put in order there.
 template <typename X>
 __global__ void __launch_bounds__(kThreads)
-    scale_rows_kernel(const __grid_constant__ WeightPlan plan, Order order, bool by_lanes, int64_t ld, __half* out,
-                      float* inverses) {
+    scale_rows_kernel(const __grid_constant__ WeightPlan plan, Order order, bool by_lanes, bool in_shared, int64_t ld,
+                      __half* out, float* inverses) {
+  extern __shared__ __align__(16) char memory[];
   __shared__ typename InputRow<X, true>::Shared reduced;
   __shared__ float several[32];
   const int64_t k = plan.k, at = blockIdx.x;
   let_next_start();
   wait_for_previous();
-  char* target = reinterpret_cast<char*>(out + at * ld);
+  char* target = in_shared ? memory : reinterpret_cast<char*>(out + at * ld);
   const auto put = [&](int64_t i, float4 four, float factor) {
     const uint2 both = ordered(four, factor);
     const auto column = static_cast<int>(i);
@@ -46,6 +48,10 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   if (threadIdx.x == 0) inverses[at] = 1 / factor;
+  if (!in_shared) return;
+  __syncthreads();
+  auto* row = reinterpret_cast<uint4*>(out + at * ld);
+  for (int64_t i = threadIdx.x; i < ld / 8; i += kThreads) row[i] = reinterpret_cast<const uint4*>(memory)[i];
 }
 
 template <typename X>
@@ -111,9 +117,11 @@ constexpr int64_t kFewRows = 8, kGatedRows = 16, kTileTokens = 64;
 
 void scale_rows(Device device, const WeightPlan& plan, Order order, bool by_lanes, int64_t ld, __half* out,
                 float* inverses) {
+  constexpr int64_t kMostShared = 40 * 1024;  // that needs no leave
+  const bool in_shared = ld * 2 <= kMostShared;
   const auto with = [&](auto* kernel) {
-    launch_dependent(device, "matmul", kernel, static_cast<unsigned>(plan.m), kThreads, 0, plan, order, by_lanes, ld,
-                     out, inverses);
+    launch_dependent(device, "matmul", kernel, static_cast<unsigned>(plan.m), kThreads,
+                     in_shared ? static_cast<size_t>(ld * 2) : 0, plan, order, by_lanes, in_shared, ld, out, inverses);
   };
   if (plan.x_dtype == DType::kF32) return with(scale_rows_kernel<float>);
   plan.x_dtype == DType::kF16 ? with(scale_rows_kernel<__half>) : with(scale_rows_kernel<__nv_bfloat16>);

@@ -4,19 +4,86 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kMostTokens = 8, kMostWarps = 16;
-constexpr int kTogether = 2;  // supers of a stage
+constexpr int kMostTokens = 8, kMostWarps = 24, kMostStages = 4;
 constexpr int kPartialFloats = kParts * 32 * 4;  // what the lanes of all parts have of a tile
+constexpr int kBarrierBytes = kMostWarps * kMostStages * 8;
 
-// How the work is shared: `team` warps take a tile together, each kParts / team parts of k.
+// How the work is shared: `team` warps, a power of two, take a tile together, each kParts / team parts of k.
 struct Teams {
   int tiles = 0, first[kMostJobs] = {};  // of the jobs
-  int warps = 0, team = 1;
+  int warps = 0, team = 1, stages = 2;
 };
 
-// A warp's two stages.
-template <typename Block>
-constexpr int kRing = 2 * kTogether * Stage<Block>::kTotal;
+// What a warp has of its rows at a time, in shared memory: kSupers of each.
+template <typename Block, int kSupers>
+struct Stage {
+  static constexpr int kBytes = kSupers * Fragments<Block>::kBytes;
+  // Of a row; one that starts anywhere within 16 bytes brings up to 30 more. Eight rows lie in different banks.
+  static constexpr int kPitch =
+      Fragments<Block>::kWhole ? kBytes + (kBytes % 32 == 0 ? 16 : 0) : (kBytes + 15 + 15) / 16 * 16;
+  static constexpr int kTotal = kRows * kPitch;
+};
+
+// Copies of a warp's stages that are under way: by the copy engine from compute capability 9.0 on, each counted by a
+// barrier of its own, else by the lanes.
+struct Copies {
+  uint32_t barriers;  // of this warp, in shared memory
+
+  __device__ Copies(char* memory, int warp, int lane, int stages)
+      : barriers(shared_address(memory) + static_cast<uint32_t>(warp * kMostStages * 8)) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if (lane < stages) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + static_cast<uint32_t>(lane * 8))
+                   : "memory");
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncwarp();
+#endif
+  }
+  // Lane r below 16 has row r: `bytes` from `from` on, all of `total` for the 16 rows, multiples of 16.
+  __device__ __forceinline__ void start(int slot, uint32_t place, const uint8_t* from, int bytes, int total, int lane) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    const uint32_t barrier = barriers + static_cast<uint32_t>(slot * 8);
+    if (lane == 0) {
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(total) : "memory");
+    }
+    __syncwarp();
+    if (lane < kRows) {
+      asm volatile(
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(place),
+          "l"(from), "r"(bytes), "r"(barrier)
+          : "memory");
+    }
+#else
+    const auto address = reinterpret_cast<uint64_t>(from);
+    for (int row = 0; row < kRows; ++row) {
+      const auto* source = reinterpret_cast<const uint8_t*>(__shfl_sync(0xffffffffu, address, row));
+      const uint32_t target = __shfl_sync(0xffffffffu, place, row);
+      const int until = __shfl_sync(0xffffffffu, bytes, row);
+      for (int at = lane * 16; at < until; at += 32 * 16) copy_async(target + static_cast<uint32_t>(at), source + at);
+    }
+    commit_copies();
+#endif
+  }
+  __device__ __forceinline__ void wait(int slot, uint32_t parity) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    const uint32_t barrier = barriers + static_cast<uint32_t>(slot * 8);
+    uint32_t done = 0;
+    while (!done) {
+      asm volatile(
+          "{\n.reg .pred there;\n"
+          "mbarrier.try_wait.parity.shared::cta.b64 there, [%1], %2;\n"
+          "selp.u32 %0, 1, 0, there;\n}"
+          : "=r"(done)
+          : "r"(barrier), "r"(parity)
+          : "memory");
+    }
+#else
+    wait_copies<0>();
+#endif
+    __syncwarp();
+  }
+};
 
 // Rows of a tile. Gated: the first half from gate, the second the same rows of up.
 __device__ __forceinline__ TilePlace tile_place(const WeightPlan& plan, const Teams& teams, int tile) {
@@ -29,36 +96,35 @@ __device__ __forceinline__ TilePlace tile_place(const WeightPlan& plan, const Te
 // Up to 8 rows of x against all weights. Each warp streams its blocks through shared memory with its own copies, from
 // tile to tile without a break; they are on their way before x is read. `ready`: rows of x in f16 in the order of the
 // fragments; null: made here of the one row.
-template <typename Block, typename X>
+template <typename Block, typename X, int kSupers>
 __global__ void __launch_bounds__(kMostWarps * 32, 1)
     packed_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Teams teams,
                        const uint4* ready, const float* inverses) {
   using Format = Fragments<Block>;
-  using S = Stage<Block>;
+  using S = Stage<Block, kSupers>;
   extern __shared__ __align__(128) char memory[];
   __shared__ typename InputRow<X, true>::Shared reduced;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m);
   const int padded = static_cast<int>(packed_columns(k)), size = static_cast<int>(part_size(padded));
-  const int team = warp / teams.team, in_team = warp % teams.team, parts = kParts / teams.team;
+  const int team = warp / teams.team, in_team = warp & (teams.team - 1), parts = kParts / teams.team;
   const int team_count = teams.warps / teams.team;
   const int step = static_cast<int>(gridDim.x) * team_count;
   const int first_tile = team * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
 
-  char* ring = memory + warp * kRing<Block>;
+  char* ring = memory + kBarrierBytes + warp * teams.stages * S::kTotal;
+  Copies copies(memory, warp, lane, teams.stages);
   const auto row_of = [&](const TilePlace& place, int row) {
     const int other = plan.gated ? row / (kRows / 2) : 0, at = plan.gated ? row % (kRows / 2) : row;
     const WeightJob& job = plan.jobs[place.job + other];
     return static_cast<const uint8_t*>(job.weights) + min(place.first_row + at, static_cast<int>(job.n) - 1) * plan.ld;
   };
-  // What is copied next.
+  // What is copied next; lanes r and r + 16 know row r.
   struct {
-    const uint8_t *upper, *lower;
-    int tile, part, super, last;
-    uint32_t place;
+    const uint8_t* row;
+    int tile, part, super, last, slot;
   } next;
-  const uint32_t ring_start = shared_address(ring) + static_cast<uint32_t>(g * S::kPitch);
-  constexpr uint32_t kStageBytes = kTogether * S::kTotal;
+  const uint32_t own_place = shared_address(ring) + static_cast<uint32_t>(lane % kRows * S::kPitch);
   const auto enter_part = [&](int i) {
     const PartOfColumns part(padded, size, in_team * parts + i);
     next.part = i;
@@ -68,41 +134,38 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   const auto enter_tile = [&](int tile) {
     next.tile = tile;
     if (tile >= teams.tiles) return;
-    const TilePlace place = tile_place(plan, teams, tile);
-    next.upper = row_of(place, g);
-    next.lower = row_of(place, g + 8);
+    next.row = row_of(tile_place(plan, teams, tile), lane % kRows);
     enter_part(0);
   };
   const auto start_next = [&] {
     while (next.tile < teams.tiles && next.super >= next.last) {
       next.part + 1 < parts ? enter_part(next.part + 1) : enter_tile(next.tile + step);
     }
-    if (next.tile < teams.tiles) {
-      const int at = next.super * S::kBytes, rest = static_cast<int>(plan.ld) - at;
-      const uint8_t *upper = next.upper + at, *lower = next.lower + at;
-#pragma unroll
-      for (int i = 0; i < kTogether; ++i) {
-        if (i > 0 && next.super + i >= next.last) break;
-        const int bytes = min(S::kBytes, rest - i * S::kBytes);
-        const uint32_t place = next.place + static_cast<uint32_t>(i * S::kTotal);
-        copy_row<Block>(upper + i * S::kBytes, place, bytes, t);
-        copy_row<Block>(lower + i * S::kBytes, place + 8 * S::kPitch, bytes, t);
-      }
-      next.super += kTogether;
-      next.place = next.place == ring_start ? ring_start + kStageBytes : ring_start;
+    if (next.tile >= teams.tiles) return;
+    const int at = next.super * Format::kBytes, count = min(kSupers, next.last - next.super);
+    const int bytes = min(count * Format::kBytes, static_cast<int>(plan.ld) - at);
+    const uint8_t* from = next.row + at;
+    const uint32_t place = own_place + static_cast<uint32_t>(next.slot * S::kTotal);
+    if constexpr (Format::kWhole) {
+      copies.start(next.slot, place, from, bytes, kRows * bytes, lane);
+    } else {  // up to 15 bytes before and behind come along, all within the matrix's memory
+      const int low = low_bits<Block>(from), whole = (low + bytes + 15) / 16 * 16;
+      const unsigned mine = lane < kRows ? static_cast<unsigned>(whole) : 0;
+      copies.start(next.slot, place, from - low, whole, static_cast<int>(__reduce_add_sync(0xffffffffu, mine)), lane);
     }
-    commit_copies();
+    next.super += kSupers;
+    if (++next.slot == teams.stages) next.slot = 0;
   };
-  next.place = ring_start;
+  next.slot = 0;
   let_next_start();
   if (!plan.steady) wait_for_previous();
   fetch_norm(plan);
   enter_tile(first_tile);
-  start_next();
+  for (int i = 0; i < teams.stages - 1; ++i) start_next();
   if (plan.steady) wait_for_previous();
 
   // x in f16, [m, pitch]: what lane t needs for two steps lies together.
-  auto* partials = reinterpret_cast<float*>(memory + teams.warps * kRing<Block>);
+  auto* partials = reinterpret_cast<float*>(memory + kBarrierBytes + teams.warps * teams.stages * S::kTotal);
   auto* factors = partials + (teams.team > 1 ? team_count * 2 * kPartialFloats : 0);
   auto* x = reinterpret_cast<char*>(factors + kMostTokens);
   const int pitch = padded * 2 + 64;
@@ -125,7 +188,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
     row.each([&](int64_t at, float4 four) {
       *reinterpret_cast<uint2*>(first + static_cast<int>(at) * 2) = ordered(four, factor);
     });
-    for (int at = k + static_cast<int>(threadIdx.x) * 4; at < padded; at += kThreads * 4) {
+    for (int at = k + own; at < padded; at += kThreads * 4) {
       *reinterpret_cast<uint2*>(x + fragment_byte(Format::kOrder, at)) = {0, 0};
     }
   }
@@ -133,8 +196,9 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
 
   const char* x_row = x + (g < m ? g : 0) * pitch + t * 16;  // rows beyond m go nowhere
   int turn = 0, slot = 0;
+  uint32_t parity = 0;
   for (int tile = first_tile; tile < teams.tiles; tile += step, ++turn) {
-    const bool finishes = turn % teams.team == in_team;
+    const bool finishes = (turn & (teams.team - 1)) == in_team;
     int upper_low = 0, lower_low = 0;
     if constexpr (!Format::kWhole) {
       const TilePlace place = tile_place(plan, teams, tile);
@@ -146,22 +210,23 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
     for (int i = 0; i < parts; ++i) {
       const PartOfColumns part(padded, size, in_team * parts + i);
       float sum[1][4] = {};
-      for (int super = part.first_super; super < part.last_super; super += kTogether) {
-        wait_copies<0>();
-        __syncwarp();
+      for (int super = part.first_super; super < part.last_super; super += kSupers) {
+        copies.wait(slot, parity);
         start_next();
-        const auto* blocks = reinterpret_cast<const uint8_t*>(ring + slot * kStageBytes);
-        slot ^= 1;
-        const char* x_here = x_row + super * kSuper * 2;
+        const auto* blocks = reinterpret_cast<const uint8_t*>(ring + slot * S::kTotal);
+        if (++slot == teams.stages) {
+          slot = 0;
+          parity ^= 1;
+        }
+        const auto row_bytes = [&](int row, int low) {
+          return blocks + row * S::kPitch + (Format::kWhole ? 0 : (low + super * Format::kBytes) & 15);
+        };
+        const uint8_t *upper = row_bytes(g, upper_low), *lower = row_bytes(g + 8, lower_low);
 #pragma unroll
-        for (int i = 0; i < kTogether; ++i) {
-          if (i > 0 && super + i >= part.last_super) break;
-          const auto row_bytes = [&](int row, int low) {
-            const int in_super = Format::kWhole ? 0 : (low + (super + i) * S::kBytes) & 15;
-            return blocks + i * S::kTotal + row * S::kPitch + in_super;
-          };
-          multiply_super<Format>(sum, row_bytes(g, upper_low), row_bytes(g + 8, lower_low), t,
-                                 (k - (super + i) * kSuper) / 32, x_here + i * kSuper * 2, 0, part, super + i);
+        for (int j = 0; j < kSupers; ++j) {
+          if (j > 0 && super + j >= part.last_super) break;
+          multiply_super<Format>(sum, upper + j * Format::kBytes, lower + j * Format::kBytes, t,
+                                 (k - (super + j) * kSuper) / 32, x_row + (super + j) * kSuper * 2, 0, part, super + j);
         }
       }
       if (teams.team == 1) {
@@ -178,9 +243,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
     const auto is_mine = [&](int e) {
       return 2 * t + e % 2 < m && place.first_row + g + e / 2 * 8 < job.n && (!plan.gated || e < 2);
     };
-    const auto out_place = [&](int e) {
-      return int64_t{2 * t + e % 2} * job.n + place.first_row + g + e / 2 * 8;
-    };
+    const auto out_place = [&](int e) { return int64_t{2 * t + e % 2} * job.n + place.first_row + g + e / 2 * 8; };
     float residual[4] = {};
     if (job.residual && finishes) {
 #pragma unroll
@@ -216,27 +279,25 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
       static_cast<X*>(job.out)[out_place(e)] = to<X>(product);
     }
   }
-  wait_copies<0>();
 }
 
-template <typename Block>
+template <typename Block, int kSupers>
 size_t shared_bytes(const Teams& teams, int64_t m, int64_t k) {
   const int partials = teams.team > 1 ? teams.warps / teams.team * 2 * kPartialFloats * 4 : 0;
-  return static_cast<size_t>(teams.warps * kRing<Block> + partials + kMostTokens * 4 +
-                             m * (packed_columns(k) * 2 + 64));
+  return static_cast<size_t>(kBarrierBytes + teams.warps * teams.stages * Stage<Block, kSupers>::kTotal + partials +
+                             kMostTokens * 4 + m * (packed_columns(k) * 2 + 64));
 }
 
 #ifdef PACKED_BENCH
 }
-int force_warps = 0, force_team = 0;
+int force_warps = 0, force_team = 0, force_stages = 0, force_supers = 0;
 namespace {
 #else
-constexpr int force_warps = 0, force_team = 0;
+constexpr int force_warps = 0, force_team = 0, force_stages = 0, force_supers = 0;
 #endif
 
-// The teams that leave the fewest warps idle in the last round; the more warps the better, unless too little room is
-// left for their blocks. No warps: there is no room at all.
-template <typename Block>
+// The teams that leave the fewest warps idle in the last round; of those the most warps. No warps: there is no room.
+template <typename Block, int kSupers>
 Teams teams_for(const Runtime& use, const WeightPlan& plan) {
   Teams best;
   int tiles = 0;
@@ -246,16 +307,18 @@ Teams teams_for(const Runtime& use, const WeightPlan& plan) {
     if (i == 0 || !plan.gated) tiles += static_cast<int>((plan.jobs[i].n + each - 1) / each);
   }
   best.tiles = tiles;
-  int64_t best_cost = std::numeric_limits<int64_t>::max();
-  for (const int warps : {16, 12, 8}) {
+  int best_cost = std::numeric_limits<int>::max();
+  for (const int warps : {24, 16, 12, 8}) {
     for (const int team : {8, 4, 2, 1}) {
       if (warps % team != 0 || (force_warps && (warps != force_warps || team != force_team))) continue;
       Teams teams = best;
       teams.warps = warps;
       teams.team = team;
-      const int64_t at_once = use.multiprocessors * (warps / team);
-      const int64_t cost = (tiles + at_once - 1) / at_once * (warps / team);  // tiles that a multiprocessor has time for
-      if (cost >= best_cost || shared_bytes<Block>(teams, plan.m, plan.k) > static_cast<size_t>(use.shared_bytes - 1024)) continue;
+      if (force_stages) teams.stages = force_stages;
+      const int at_once = use.multiprocessors * (warps / team);
+      const int cost = (tiles + at_once - 1) / at_once * (warps / team);  // tiles for which a multiprocessor has time
+      const size_t shared = shared_bytes<Block, kSupers>(teams, plan.m, plan.k);
+      if (cost >= best_cost || shared > static_cast<size_t>(use.shared_bytes - 1024)) continue;
       best = teams;
       best_cost = cost;
     }
@@ -276,30 +339,30 @@ WeightPlan rows_of(const WeightPlan& plan, int64_t first, int64_t count) {
   return part;
 }
 
-template <typename Block, typename X>
+template <typename Block, typename X, int kSupers>
 void launch_kernel(Device device, const WeightPlan& plan, const Teams& teams, const char* ready,
                    const float* inverses) {
   const Runtime& use = runtime(device);
   const int team_count = teams.warps / teams.team;
   const int blocks = std::min((teams.tiles + team_count - 1) / team_count, use.multiprocessors);
-  allow_shared<packed_rows_kernel<Block, X>>(device, use.shared_bytes - 1024);
-  launch_dependent(device, "matmul", packed_rows_kernel<Block, X>, static_cast<unsigned>(blocks),
-                   static_cast<unsigned>(teams.warps * 32), shared_bytes<Block>(teams, plan.m, plan.k), plan, teams,
-                   reinterpret_cast<const uint4*>(ready), inverses);
+  allow_shared<packed_rows_kernel<Block, X, kSupers>>(device, use.shared_bytes - 1024);
+  launch_dependent(device, "matmul", packed_rows_kernel<Block, X, kSupers>, static_cast<unsigned>(blocks),
+                   static_cast<unsigned>(teams.warps * 32), shared_bytes<Block, kSupers>(teams, plan.m, plan.k), plan,
+                   teams, reinterpret_cast<const uint4*>(ready), inverses);
 }
 
-template <typename Block, typename X>
+template <typename Block, typename X, int kSupers>
 void launch_rows(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   if (plan.m == 1) {
-    return launch_kernel<Block, X>(device, plan, teams_for<Block>(use, plan), nullptr, nullptr);
+    return launch_kernel<Block, X, kSupers>(device, plan, teams_for<Block, kSupers>(use, plan), nullptr, nullptr);
   }
   WeightPlan some = plan;
   some.m = std::min<int64_t>(plan.m, kMostTokens);
-  Teams teams = teams_for<Block>(use, some);
+  Teams teams = teams_for<Block, kSupers>(use, some);
   while (teams.warps == 0) {
     some.m /= 2;
-    teams = teams_for<Block>(use, some);
+    teams = teams_for<Block, kSupers>(use, some);
   }
   const int64_t row_bytes = packed_columns(plan.k) * 2;
   const Scratch ready(device, static_cast<size_t>(plan.m * row_bytes)),
@@ -307,10 +370,12 @@ void launch_rows(Device device, const WeightPlan& plan) {
   scale_rows(device, plan, Fragments<Block>::kOrder, true, row_bytes / 2, ready.as<__half>(), inverses.as<float>());
   for (int64_t row = 0; row < plan.m; row += some.m) {
     const WeightPlan part = rows_of<X>(plan, row, std::min(some.m, plan.m - row));
-    launch_kernel<Block, X>(device, part, teams, ready.as<const char>() + row * row_bytes,
-                            inverses.as<const float>() + row);
+    launch_kernel<Block, X, kSupers>(device, part, teams, ready.as<const char>() + row * row_bytes,
+                                     inverses.as<const float>() + row);
   }
 }
+
+constexpr int kUsualSupers = 1;
 
 }  // namespace
 
@@ -320,13 +385,20 @@ bool has_room_for_packed_row(const Runtime& use, const WeightPlan& plan) {
   bool room = false;
   visit_packed(plan.dtype, [&](auto block) {
     using Block = decltype(block);
-    if constexpr (Fragments<Block>::kKnown) room = teams_for<Block>(use, one).warps > 0;
+    if constexpr (Fragments<Block>::kKnown) room = teams_for<Block, kUsualSupers>(use, one).warps > 0;
   });
   return room;
 }
 
 void multiply_packed_rows(Device device, const WeightPlan& plan) {
-  visit_fragments(plan, [&](auto block, auto x) { launch_rows<decltype(block), decltype(x)>(device, plan); });
+  visit_fragments(plan, [&](auto block, auto x) {
+#ifdef PACKED_BENCH
+    if constexpr (sizeof(block) == 144 || sizeof(block) == 210) {
+      if (force_supers == 2) return launch_rows<decltype(block), decltype(x), 2>(device, plan);
+    }
+#endif
+    launch_rows<decltype(block), decltype(x), kUsualSupers>(device, plan);
+  });
 }
 
 }  // namespace wick::cuda

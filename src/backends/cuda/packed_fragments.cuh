@@ -30,6 +30,14 @@ __host__ __device__ __forceinline__ int place_in(Order order, int column) {
   return above + step * 4 + in / 64;
 }
 
+// The first of the four columns at a place.
+__host__ __device__ __forceinline__ int column_at(Order order, int place) {
+  const int above = place / 64 * 256, step = place / 4 % 16, t = place % 4;
+  if (order == Order::kHalves) return above + step / 4 * 64 + t * 16 + step % 4 * 4;
+  const int in = order == Order::kPlain ? step * 4 : step / 4 % 2 * 32 + step / 8 * 16 + step % 4 * 4;
+  return above + t * 64 + in;
+}
+
 template <typename Block>
 struct Fragments {
   static constexpr bool kKnown = false;

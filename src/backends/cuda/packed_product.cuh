@@ -9,15 +9,6 @@ namespace wick::cuda {
 
 inline constexpr int kRows = 16;
 
-// A warp's stage: 256 weights of each of its rows.
-template <typename Block>
-struct Stage {
-  static constexpr int kBytes = Fragments<Block>::kBytes;
-  // Of a row; one that starts anywhere within 16 bytes brings up to 30 more.
-  static constexpr int kPitch = Fragments<Block>::kWhole ? kBytes : (kBytes + 15 + 15) / 16 * 16;
-  static constexpr int kTotal = kRows * kPitch;
-};
-
 // The columns of one part of k, and the supers that they lie in.
 struct PartOfColumns {
   int begin, end, first_super, last_super;
@@ -49,21 +40,6 @@ __device__ __forceinline__ TilePlace place_of(const WeightPlan& plan, int tile) 
 template <typename Block>
 __device__ __forceinline__ int low_bits(const uint8_t* row) {
   return Fragments<Block>::kWhole ? 0 : static_cast<int>(reinterpret_cast<uintptr_t>(row) & 15);
-}
-
-// Four lanes t copy a row's blocks, in chunks of 16 bytes at their own alignment: up to 15 bytes before and behind them
-// come along, all within the matrix's memory.
-template <typename Block>
-__device__ __forceinline__ void copy_row(const uint8_t* row, uint32_t place, int bytes, int t) {
-  constexpr bool kWhole = Fragments<Block>::kWhole;
-  constexpr int kChunks = Stage<Block>::kPitch / 16, kCopies = (kChunks + 3) / 4;
-  const int shift = low_bits<Block>(row), until = shift + bytes - t * 16;
-  const uint8_t* from = row - shift + t * 16;
-#pragma unroll
-  for (int i = 0; i < kCopies; ++i) {
-    const bool inside = kWhole ? i * 4 + 3 < kChunks || i * 4 + t < kChunks : i * 64 < until;
-    if (inside) copy_async(place + static_cast<uint32_t>(t * 16 + i * 64), from + i * 64);
-  }
 }
 
 // sum += 16 rows of weights x 8 kTiles rows of x, over the quarters of a super that are wanted. Of lane 4g + t: rows g
