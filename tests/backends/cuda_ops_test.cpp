@@ -436,8 +436,12 @@ TEST_F(CudaOps, AttendsToWhatItStores) {
       const Tensor c = there(cos(angles)), s = there(sin(angles));
       if (together) {
         const Tensor out = empty(query.shape(), DType::kF32, device);
-        const HeadTurns turns{of.normed ? there(query_weight) : Tensor(), of.normed ? there(key_weight) : Tensor(),
-                              1e-6f, c, s, of.interleaved};
+        const HeadTurns turns{of.normed ? there(query_weight) : Tensor(),
+                              of.normed ? there(key_weight) : Tensor(),
+                              1e-6f,
+                              c,
+                              s,
+                              of.interleaved};
         fused.attend({there(query), there(key), there(value)}, turns, cache.layer(0), paged(device), options, out);
         // What was stored is seen by whoever comes next.
         const Tensor again = paged_attention(there(query), cache.layer(0), paged(device), options);
@@ -465,7 +469,9 @@ TEST_F(CudaOps, PicksTheHighestLogits) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const int64_t n : {1, 5, 1000, 4096, 32003, 151936}) {
     std::vector<float> values = randn({6, n}, static_cast<uint64_t>(n)).to_vector<float>();
-    const auto row = [&](size_t i) { return std::span(values).subspan(i * static_cast<size_t>(n), static_cast<size_t>(n)); };
+    const auto row = [&](size_t i) {
+      return std::span(values).subspan(i * static_cast<size_t>(n), static_cast<size_t>(n));
+    };
     for (float& x : row(1)) x = std::round(x * 4) / 4;  // many ties
     std::ranges::fill(row(2), -kInfinity);
     row(2)[static_cast<size_t>(n) / 2] = -5;

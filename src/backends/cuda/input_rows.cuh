@@ -3,7 +3,8 @@
 #include "backends/cuda/launch.cuh"
 #include "backends/cuda/matmul_plan.h"
 
-// What becomes of x before it meets weights, computed by the first kThreads threads of a block, the same in every kernel.
+// What becomes of x before it meets weights, computed by the first kThreads threads of a block, the same in every
+// kernel.
 namespace wick::cuda {
 
 template <typename X>

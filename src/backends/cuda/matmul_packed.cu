@@ -108,10 +108,10 @@ bool fits_packed(const Runtime& use, const WeightPlan& plan) {
     if constexpr (Format::kKnown) known = whole || !Format::kWhole;
   });
   const auto x_bytes = static_cast<size_t>(size_of(plan.x_dtype));
-  return known && small && aligned(plan.x, 4 * x_bytes) && plan.k % 4 == 0 && has_room_for_packed_row(use, plan);
+  return known && small && aligned(plan.x, 4 * x_bytes) && plan.k % 4 == 0 && has_room_for_packed_rows(use, plan, 1);
 }
 
-constexpr int64_t kFewRows = 8, kGatedRows = 16, kTileTokens = 64;
+constexpr int64_t kFewRows = 16, kTileRows = 64;
 
 }  // namespace
 
@@ -128,16 +128,18 @@ void scale_rows(Device device, const WeightPlan& plan, Order order, bool by_lane
 }
 
 bool takes_gated(const Runtime& use, const WeightPlan& plan) {
-  if (is_packed(plan.dtype)) return plan.m <= kGatedRows && fits_packed(use, plan);
+  if (is_packed(plan.dtype)) return plan.m <= kFewRows && fits_packed(use, plan);
   return fits_few_rows(use, plan) && plan.m == 1;
 }
 
 void multiply_packed(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
-  const bool clusters = use.major >= 9;
   if (fits_packed(use, plan)) {
-    if (plan.m <= (clusters ? kFewRows : kGatedRows) || plan.gated) return multiply_packed_rows(device, plan);
-    if (clusters && plan.m <= kTileTokens) return multiply_packed_tiles(device, plan);
+    const bool tiles = use.major == 9 && plan.m <= kTileRows && !plan.gated;
+    if (has_room_for_packed_rows(use, plan, plan.m) || (plan.m <= kFewRows && !tiles)) {
+      return multiply_packed_rows(device, plan);
+    }
+    if (tiles) return multiply_packed_tiles(device, plan);
   }
   if (plan.x_dtype == DType::kF32) return multiply_unpacked<float>(device, plan);
   plan.x_dtype == DType::kF16 ? multiply_unpacked<__half>(device, plan)

@@ -4,86 +4,24 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kMostTokens = 8, kMostWarps = 24, kMostStages = 4;
-constexpr int kPartialFloats = kParts * 32 * 4;  // what the lanes of all parts have of a tile
-constexpr int kBarrierBytes = kMostWarps * kMostStages * 8;
+constexpr int kMostTokens = 8, kMostWarps = 24, kMostSteps = 272;
+constexpr int kStages = 2;  // of a warp
 
 // How the work is shared: `team` warps, a power of two, take a tile together, each kParts / team parts of k.
 struct Teams {
   int tiles = 0, first[kMostJobs] = {};  // of the jobs
-  int warps = 0, team = 1, stages = 2;
+  int warps = 0, team = 1;
 };
 
-// What a warp has of its rows at a time, in shared memory: kSupers of each.
-template <typename Block, int kSupers>
-struct Stage {
-  static constexpr int kBytes = kSupers * Fragments<Block>::kBytes;
-  // Of a row; one that starts anywhere within 16 bytes brings up to 30 more. Eight rows lie in different banks.
-  static constexpr int kPitch =
-      Fragments<Block>::kWhole ? kBytes + (kBytes % 32 == 0 ? 16 : 0) : (kBytes + 15 + 15) / 16 * 16;
-  static constexpr int kTotal = kRows * kPitch;
+// The supers of all parts, one part behind the other: a super, then which of its quarters are of the part (4 bits),
+// then whether it is the part's last.
+struct StepList {
+  int begin[kParts + 1] = {};  // of a part's steps
+  uint32_t steps[kMostSteps] = {};
 };
-
-// Copies of a warp's stages that are under way: by the copy engine from compute capability 9.0 on, each counted by a
-// barrier of its own, else by the lanes.
-struct Copies {
-  uint32_t barriers;  // of this warp, in shared memory
-
-  __device__ Copies(char* memory, int warp, int lane, int stages)
-      : barriers(shared_address(memory) + static_cast<uint32_t>(warp * kMostStages * 8)) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    if (lane < stages) {
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + static_cast<uint32_t>(lane * 8))
-                   : "memory");
-    }
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    __syncwarp();
-#endif
-  }
-  // Lane r below 16 has row r: `bytes` from `from` on, all of `total` for the 16 rows, multiples of 16.
-  __device__ __forceinline__ void start(int slot, uint32_t place, const uint8_t* from, int bytes, int total, int lane) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    const uint32_t barrier = barriers + static_cast<uint32_t>(slot * 8);
-    if (lane == 0) {
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(total) : "memory");
-    }
-    __syncwarp();
-    if (lane < kRows) {
-      asm volatile(
-          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(place),
-          "l"(from), "r"(bytes), "r"(barrier)
-          : "memory");
-    }
-#else
-    const auto address = reinterpret_cast<uint64_t>(from);
-    for (int row = 0; row < kRows; ++row) {
-      const auto* source = reinterpret_cast<const uint8_t*>(__shfl_sync(0xffffffffu, address, row));
-      const uint32_t target = __shfl_sync(0xffffffffu, place, row);
-      const int until = __shfl_sync(0xffffffffu, bytes, row);
-      for (int at = lane * 16; at < until; at += 32 * 16) copy_async(target + static_cast<uint32_t>(at), source + at);
-    }
-    commit_copies();
-#endif
-  }
-  __device__ __forceinline__ void wait(int slot, uint32_t parity) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    const uint32_t barrier = barriers + static_cast<uint32_t>(slot * 8);
-    uint32_t done = 0;
-    while (!done) {
-      asm volatile(
-          "{\n.reg .pred there;\n"
-          "mbarrier.try_wait.parity.shared::cta.b64 there, [%1], %2;\n"
-          "selp.u32 %0, 1, 0, there;\n}"
-          : "=r"(done)
-          : "r"(barrier), "r"(parity)
-          : "memory");
-    }
-#else
-    wait_copies<0>();
-#endif
-    __syncwarp();
-  }
-};
+__device__ __forceinline__ int super_of(uint32_t step) { return static_cast<int>(step & 0xffff); }
+__device__ __forceinline__ uint32_t quarters_of(uint32_t step) { return step >> 16 & 15; }
+__device__ __forceinline__ bool ends_part(uint32_t step) { return step >> 20; }
 
 // Rows of a tile. Gated: the first half from gate, the second the same rows of up.
 __device__ __forceinline__ TilePlace tile_place(const WeightPlan& plan, const Teams& teams, int tile) {
@@ -96,77 +34,68 @@ __device__ __forceinline__ TilePlace tile_place(const WeightPlan& plan, const Te
 // Up to 8 rows of x against all weights. Each warp streams its blocks through shared memory with its own copies, from
 // tile to tile without a break; they are on their way before x is read. `ready`: rows of x in f16 in the order of the
 // fragments; null: made here of the one row.
-template <typename Block, typename X, int kSupers>
+template <typename Block, typename X>
 __global__ void __launch_bounds__(kMostWarps * 32, 1)
     packed_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Teams teams,
-                       const uint4* ready, const float* inverses) {
+                       const __grid_constant__ StepList list, const uint4* ready, const float* inverses) {
   using Format = Fragments<Block>;
-  using S = Stage<Block, kSupers>;
+  using S = Stage<Block>;
   extern __shared__ __align__(128) char memory[];
   __shared__ typename InputRow<X, true>::Shared reduced;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m);
-  const int padded = static_cast<int>(packed_columns(k)), size = static_cast<int>(part_size(padded));
+  const int padded = static_cast<int>(packed_columns(k));
   const int team = warp / teams.team, in_team = warp & (teams.team - 1), parts = kParts / teams.team;
   const int team_count = teams.warps / teams.team;
   const int step = static_cast<int>(gridDim.x) * team_count;
   const int first_tile = team * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
+  const int first_step = list.begin[in_team * parts], last_step = list.begin[in_team * parts + parts];
 
-  char* ring = memory + kBarrierBytes + warp * teams.stages * S::kTotal;
-  Copies copies(memory, warp, lane, teams.stages);
+  char* ring = memory + warp * kStages * S::kTotal;
   const auto row_of = [&](const TilePlace& place, int row) {
     const int other = plan.gated ? row / (kRows / 2) : 0, at = plan.gated ? row % (kRows / 2) : row;
     const WeightJob& job = plan.jobs[place.job + other];
     return static_cast<const uint8_t*>(job.weights) + min(place.first_row + at, static_cast<int>(job.n) - 1) * plan.ld;
   };
-  // What is copied next; lanes r and r + 16 know row r.
+  // What is copied next.
   struct {
-    const uint8_t* row;
-    int tile, part, super, last, slot;
+    const uint8_t *upper, *lower;
+    int tile, step;
+    uint32_t place;
   } next;
-  const uint32_t own_place = shared_address(ring) + static_cast<uint32_t>(lane % kRows * S::kPitch);
-  const auto enter_part = [&](int i) {
-    const PartOfColumns part(padded, size, in_team * parts + i);
-    next.part = i;
-    next.super = part.first_super;
-    next.last = part.last_super;
-  };
+  const uint32_t ring_start = shared_address(ring) + static_cast<uint32_t>(g * S::kPitch);
   const auto enter_tile = [&](int tile) {
     next.tile = tile;
+    next.step = first_step;
     if (tile >= teams.tiles) return;
-    next.row = row_of(tile_place(plan, teams, tile), lane % kRows);
-    enter_part(0);
+    const TilePlace place = tile_place(plan, teams, tile);
+    next.upper = row_of(place, g);
+    next.lower = row_of(place, g + 8);
   };
   const auto start_next = [&] {
-    while (next.tile < teams.tiles && next.super >= next.last) {
-      next.part + 1 < parts ? enter_part(next.part + 1) : enter_tile(next.tile + step);
+    if (next.tile < teams.tiles) {
+      const int at = super_of(list.steps[next.step]) * S::kBytes;
+      const int bytes = Format::kWhole ? S::kBytes : min(S::kBytes, static_cast<int>(plan.ld) - at);
+      copy_row<Block>(next.upper + at, next.place, bytes, t);
+      copy_row<Block>(next.lower + at, next.place + 8 * S::kPitch, bytes, t);
+      next.place = next.place == ring_start ? ring_start + S::kTotal : ring_start;
+      if (++next.step == last_step) enter_tile(next.tile + step);
     }
-    if (next.tile >= teams.tiles) return;
-    const int at = next.super * Format::kBytes, count = min(kSupers, next.last - next.super);
-    const int bytes = min(count * Format::kBytes, static_cast<int>(plan.ld) - at);
-    const uint8_t* from = next.row + at;
-    const uint32_t place = own_place + static_cast<uint32_t>(next.slot * S::kTotal);
-    if constexpr (Format::kWhole) {
-      copies.start(next.slot, place, from, bytes, kRows * bytes, lane);
-    } else {  // up to 15 bytes before and behind come along, all within the matrix's memory
-      const int low = low_bits<Block>(from), whole = (low + bytes + 15) / 16 * 16;
-      const unsigned mine = lane < kRows ? static_cast<unsigned>(whole) : 0;
-      copies.start(next.slot, place, from - low, whole, static_cast<int>(__reduce_add_sync(0xffffffffu, mine)), lane);
-    }
-    next.super += kSupers;
-    if (++next.slot == teams.stages) next.slot = 0;
+    commit_copies();
   };
-  next.slot = 0;
+  next.place = ring_start;
   let_next_start();
   if (!plan.steady) wait_for_previous();
   fetch_norm(plan);
   enter_tile(first_tile);
-  for (int i = 0; i < teams.stages - 1; ++i) start_next();
+  start_next();
   if (plan.steady) wait_for_previous();
 
   // x in f16, [m, pitch]: what lane t needs for two steps lies together.
-  auto* partials = reinterpret_cast<float*>(memory + kBarrierBytes + teams.warps * teams.stages * S::kTotal);
-  auto* factors = partials + (teams.team > 1 ? team_count * 2 * kPartialFloats : 0);
+  // Sums of the parts, [teams, 2, kParts, 8, pairs]: of each g the lanes t that have rows of x.
+  auto* partials = reinterpret_cast<float4*>(memory + teams.warps * kStages * S::kTotal);
+  const int pairs = (m + 1) / 2, of_part = 8 * pairs;
+  auto* factors = reinterpret_cast<float*>(partials + (teams.team > 1 ? team_count * 2 * kParts * of_part : 0));
   auto* x = reinterpret_cast<char*>(factors + kMostTokens);
   const int pitch = padded * 2 + 64;
   if (ready) {
@@ -195,8 +124,8 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   __syncthreads();
 
   const char* x_row = x + (g < m ? g : 0) * pitch + t * 16;  // rows beyond m go nowhere
+  const auto* blocks = reinterpret_cast<const uint8_t*>(ring) + g * S::kPitch;
   int turn = 0, slot = 0;
-  uint32_t parity = 0;
   for (int tile = first_tile; tile < teams.tiles; tile += step, ++turn) {
     const bool finishes = (turn & (teams.team - 1)) == in_team;
     int upper_low = 0, lower_low = 0;
@@ -205,37 +134,33 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
       upper_low = low_bits<Block>(row_of(place, g));
       lower_low = low_bits<Block>(row_of(place, g + 8));
     }
-    float* partial = partials + (team * 2 + turn % 2) * kPartialFloats;
-    float total[4] = {};
-    for (int i = 0; i < parts; ++i) {
-      const PartOfColumns part(padded, size, in_team * parts + i);
-      float sum[1][4] = {};
-      for (int super = part.first_super; super < part.last_super; super += kSupers) {
-        copies.wait(slot, parity);
-        start_next();
-        const auto* blocks = reinterpret_cast<const uint8_t*>(ring + slot * S::kTotal);
-        if (++slot == teams.stages) {
-          slot = 0;
-          parity ^= 1;
-        }
-        const auto row_bytes = [&](int row, int low) {
-          return blocks + row * S::kPitch + (Format::kWhole ? 0 : (low + super * Format::kBytes) & 15);
-        };
-        const uint8_t *upper = row_bytes(g, upper_low), *lower = row_bytes(g + 8, lower_low);
-#pragma unroll
-        for (int j = 0; j < kSupers; ++j) {
-          if (j > 0 && super + j >= part.last_super) break;
-          multiply_super<Format>(sum, upper + j * Format::kBytes, lower + j * Format::kBytes, t,
-                                 (k - (super + j) * kSuper) / 32, x_row + (super + j) * kSuper * 2, 0, part, super + j);
-        }
+    float4* partial = partials + (team * 2 + turn % 2) * kParts * of_part;
+    float4* next_partial = partial + in_team * parts * of_part + g * pairs + t;
+    float total[4] = {}, sum[1][4] = {};
+    for (int at = first_step; at < last_step; ++at) {
+      wait_copies<0>();
+      __syncwarp();
+      start_next();
+      const uint32_t here = list.steps[at];
+      const int super = super_of(here);
+      const uint8_t *upper = blocks + slot * S::kTotal, *lower = upper + 8 * S::kPitch;
+      slot ^= 1;
+      if constexpr (!Format::kWhole) {
+        upper += (upper_low + super * S::kBytes) & 15;
+        lower += (lower_low + super * S::kBytes) & 15;
       }
+      multiply_super<Format>(sum, upper, lower, t, (k - super * kSuper) / 32, x_row + super * kSuper * 2, 0,
+                             quarters_of(here));
+      if (!ends_part(here)) continue;
       if (teams.team == 1) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) total[e] += sum[0][e];
-      } else {
-        reinterpret_cast<float4*>(partial)[(in_team * parts + i) * 32 + lane] = {sum[0][0], sum[0][1], sum[0][2],
-                                                                                 sum[0][3]};
+      } else if (t < pairs) {
+        *next_partial = {sum[0][0], sum[0][1], sum[0][2], sum[0][3]};
+        next_partial += of_part;
       }
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sum[0][e] = 0;
     }
     // Of element e of a fragment: row g + e / 2 * 8 and token 2t + e % 2. Gated: elements 0 and 1, rows below 8.
     const TilePlace place = tile_place(plan, teams, tile);
@@ -256,7 +181,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
       if (!finishes) continue;
 #pragma unroll
       for (int i = 0; i < kParts; ++i) {
-        const float4 of = reinterpret_cast<const float4*>(partial)[i * 32 + lane];
+        const float4 of = partial[i * of_part + g * pairs + min(t, pairs - 1)];
         total[0] += of.x;
         total[1] += of.y;
         total[2] += of.z;
@@ -281,23 +206,39 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   }
 }
 
-template <typename Block, int kSupers>
+template <typename Block>
 size_t shared_bytes(const Teams& teams, int64_t m, int64_t k) {
-  const int partials = teams.team > 1 ? teams.warps / teams.team * 2 * kPartialFloats * 4 : 0;
-  return static_cast<size_t>(kBarrierBytes + teams.warps * teams.stages * Stage<Block, kSupers>::kTotal + partials +
-                             kMostTokens * 4 + m * (packed_columns(k) * 2 + 64));
+  const int64_t partials = teams.team > 1 ? teams.warps / teams.team * 2 * kParts * 8 * ((m + 1) / 2) * 16 : 0;
+  return static_cast<size_t>(teams.warps * kStages * Stage<Block>::kTotal + partials + kMostTokens * 4 +
+                             m * (packed_columns(k) * 2 + 64));
 }
 
-#ifdef PACKED_BENCH
+// Empty parts count as one super of which nothing is wanted.
+StepList steps_of(int64_t k) {
+  const auto padded = static_cast<int>(packed_columns(k)), size = static_cast<int>(part_size(padded));
+  StepList list;
+  int count = 0;
+  for (int i = 0; i < kParts; ++i) {
+    list.begin[i] = count;
+    const int begin = std::min(padded, i * size), end = std::min(padded, begin + size);
+    for (int super = begin / kSuper; super * kSuper < end; ++super) {
+      uint32_t quarters = 0;
+      for (int q = 0; q < 4; ++q) {
+        const int column = super * kSuper + q * 64;
+        if (column >= begin && column < end) quarters |= 1u << q;
+      }
+      list.steps[count++] = static_cast<uint32_t>(super) | quarters << 16;
+    }
+    if (count == list.begin[i]) list.steps[count++] = 0;
+    list.steps[count - 1] |= 1u << 20;
+  }
+  list.begin[kParts] = count;
+  return list;
 }
-int force_warps = 0, force_team = 0, force_stages = 0, force_supers = 0;
-namespace {
-#else
-constexpr int force_warps = 0, force_team = 0, force_stages = 0, force_supers = 0;
-#endif
 
-// The teams that leave the fewest warps idle in the last round; of those the most warps. No warps: there is no room.
-template <typename Block, int kSupers>
+// The teams that leave the fewest warps idle in the last round, of those the most warps in the smallest teams. No
+// warps: there is no room.
+template <typename Block>
 Teams teams_for(const Runtime& use, const WeightPlan& plan) {
   Teams best;
   int tiles = 0;
@@ -308,16 +249,14 @@ Teams teams_for(const Runtime& use, const WeightPlan& plan) {
   }
   best.tiles = tiles;
   int best_cost = std::numeric_limits<int>::max();
-  for (const int warps : {24, 16, 12, 8}) {
-    for (const int team : {8, 4, 2, 1}) {
-      if (warps % team != 0 || (force_warps && (warps != force_warps || team != force_team))) continue;
+  for (const int warps : {24, 16, 8}) {
+    for (const int team : {1, 2, 4, 8}) {
       Teams teams = best;
       teams.warps = warps;
       teams.team = team;
-      if (force_stages) teams.stages = force_stages;
       const int at_once = use.multiprocessors * (warps / team);
       const int cost = (tiles + at_once - 1) / at_once * (warps / team);  // tiles for which a multiprocessor has time
-      const size_t shared = shared_bytes<Block, kSupers>(teams, plan.m, plan.k);
+      const size_t shared = shared_bytes<Block>(teams, plan.m, plan.k);
       if (cost >= best_cost || shared > static_cast<size_t>(use.shared_bytes - 1024)) continue;
       best = teams;
       best_cost = cost;
@@ -339,30 +278,30 @@ WeightPlan rows_of(const WeightPlan& plan, int64_t first, int64_t count) {
   return part;
 }
 
-template <typename Block, typename X, int kSupers>
+template <typename Block, typename X>
 void launch_kernel(Device device, const WeightPlan& plan, const Teams& teams, const char* ready,
                    const float* inverses) {
   const Runtime& use = runtime(device);
   const int team_count = teams.warps / teams.team;
   const int blocks = std::min((teams.tiles + team_count - 1) / team_count, use.multiprocessors);
-  allow_shared<packed_rows_kernel<Block, X, kSupers>>(device, use.shared_bytes - 1024);
-  launch_dependent(device, "matmul", packed_rows_kernel<Block, X, kSupers>, static_cast<unsigned>(blocks),
-                   static_cast<unsigned>(teams.warps * 32), shared_bytes<Block, kSupers>(teams, plan.m, plan.k), plan,
-                   teams, reinterpret_cast<const uint4*>(ready), inverses);
+  allow_shared<packed_rows_kernel<Block, X>>(device, use.shared_bytes - 1024);
+  launch_dependent(device, "matmul", packed_rows_kernel<Block, X>, static_cast<unsigned>(blocks),
+                   static_cast<unsigned>(teams.warps * 32), shared_bytes<Block>(teams, plan.m, plan.k), plan, teams,
+                   steps_of(plan.k), reinterpret_cast<const uint4*>(ready), inverses);
 }
 
-template <typename Block, typename X, int kSupers>
+template <typename Block, typename X>
 void launch_rows(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   if (plan.m == 1) {
-    return launch_kernel<Block, X, kSupers>(device, plan, teams_for<Block, kSupers>(use, plan), nullptr, nullptr);
+    return launch_kernel<Block, X>(device, plan, teams_for<Block>(use, plan), nullptr, nullptr);
   }
   WeightPlan some = plan;
   some.m = std::min<int64_t>(plan.m, kMostTokens);
-  Teams teams = teams_for<Block, kSupers>(use, some);
+  Teams teams = teams_for<Block>(use, some);
   while (teams.warps == 0) {
     some.m /= 2;
-    teams = teams_for<Block, kSupers>(use, some);
+    teams = teams_for<Block>(use, some);
   }
   const int64_t row_bytes = packed_columns(plan.k) * 2;
   const Scratch ready(device, static_cast<size_t>(plan.m * row_bytes)),
@@ -370,35 +309,27 @@ void launch_rows(Device device, const WeightPlan& plan) {
   scale_rows(device, plan, Fragments<Block>::kOrder, true, row_bytes / 2, ready.as<__half>(), inverses.as<float>());
   for (int64_t row = 0; row < plan.m; row += some.m) {
     const WeightPlan part = rows_of<X>(plan, row, std::min(some.m, plan.m - row));
-    launch_kernel<Block, X, kSupers>(device, part, teams, ready.as<const char>() + row * row_bytes,
-                                     inverses.as<const float>() + row);
+    launch_kernel<Block, X>(device, part, teams, ready.as<const char>() + row * row_bytes,
+                            inverses.as<const float>() + row);
   }
 }
 
-constexpr int kUsualSupers = 1;
-
 }  // namespace
 
-bool has_room_for_packed_row(const Runtime& use, const WeightPlan& plan) {
-  WeightPlan one = plan;
-  one.m = 1;
+bool has_room_for_packed_rows(const Runtime& use, const WeightPlan& plan, int64_t rows) {
+  if (rows > kMostTokens || plan.k > int64_t{kMostSteps - 2 * kParts} * kSuper) return false;
+  WeightPlan some = plan;
+  some.m = rows;
   bool room = false;
   visit_packed(plan.dtype, [&](auto block) {
     using Block = decltype(block);
-    if constexpr (Fragments<Block>::kKnown) room = teams_for<Block, kUsualSupers>(use, one).warps > 0;
+    if constexpr (Fragments<Block>::kKnown) room = teams_for<Block>(use, some).warps > 0;
   });
   return room;
 }
 
 void multiply_packed_rows(Device device, const WeightPlan& plan) {
-  visit_fragments(plan, [&](auto block, auto x) {
-#ifdef PACKED_BENCH
-    if constexpr (sizeof(block) == 144 || sizeof(block) == 210) {
-      if (force_supers == 2) return launch_rows<decltype(block), decltype(x), 2>(device, plan);
-    }
-#endif
-    launch_rows<decltype(block), decltype(x), kUsualSupers>(device, plan);
-  });
+  visit_fragments(plan, [&](auto block, auto x) { launch_rows<decltype(block), decltype(x)>(device, plan); });
 }
 
 }  // namespace wick::cuda

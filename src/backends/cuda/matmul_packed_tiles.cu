@@ -8,30 +8,6 @@ namespace {
 constexpr int kWarps = 8, kTileRows = kWarps * kRows, kStages = 2;
 constexpr int kPitch = kSuper * 2 + 64;  // bytes of a row of x in shared memory; eight of them lie in different banks
 
-// A warp's stage: 256 weights of each of its rows.
-template <typename Block>
-struct Stage {
-  static constexpr int kBytes = Fragments<Block>::kBytes;
-  // Of a row; one that starts anywhere within 16 bytes brings up to 30 more.
-  static constexpr int kPitch = Fragments<Block>::kWhole ? kBytes : (kBytes + 15 + 15) / 16 * 16;
-  static constexpr int kTotal = kRows * kPitch;
-};
-
-// Four lanes t copy a row's blocks, in chunks of 16 bytes at their own alignment: up to 15 bytes before and behind them
-// come along, all within the matrix's memory.
-template <typename Block>
-__device__ __forceinline__ void copy_row(const uint8_t* row, uint32_t place, int bytes, int t) {
-  constexpr bool kWhole = Fragments<Block>::kWhole;
-  constexpr int kChunks = Stage<Block>::kPitch / 16, kCopies = (kChunks + 3) / 4;
-  const int shift = low_bits<Block>(row), until = shift + bytes - t * 16;
-  const uint8_t* from = row - shift + t * 16;
-#pragma unroll
-  for (int i = 0; i < kCopies; ++i) {
-    const bool inside = kWhole ? i * 4 + 3 < kChunks || i * 4 + t < kChunks : i * 64 < until;
-    if (inside) copy_async(place + static_cast<uint32_t>(t * 16 + i * 64), from + i * 64);
-  }
-}
-
 template <typename Block>
 constexpr int ring_bytes() {
   return kWarps * kStages * Stage<Block>::kTotal;
@@ -122,7 +98,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
     const uint8_t* upper = blocks + g * S::kPitch + low_bits<Block>(upper_row + super * S::kBytes);
     const uint8_t* lower = blocks + (g + 8) * S::kPitch + low_bits<Block>(lower_row + super * S::kBytes);
     const char* b = rows + (i % kStages * kTokens + g) * kPitch + t * 16;
-    multiply_super<Format>(sum, upper, lower, t, (k - super * kSuper) / 32, b, 8 * kPitch, part, super);
+    multiply_super<Format>(sum, upper, lower, t, (k - super * kSuper) / 32, b, 8 * kPitch, part.quarters(super));
     __syncthreads();
   }
   wait_copies<0>();

@@ -45,8 +45,9 @@ __device__ __forceinline__ void store_product(const WeightJob& job, int64_t toke
   static_cast<X*>(job.out)[at] = to<X>(product);
 }
 
-// Both read the blocks as they are, of formats that have Fragments: a few rows of x, at most 64.
-bool has_room_for_packed_row(const Runtime& use, const WeightPlan& plan);
+// Both read the blocks as they are, of formats that have Fragments: any rows of x, at best as many as there is room for
+// at once, or at most 64 on devices of compute capability 9.
+bool has_room_for_packed_rows(const Runtime& use, const WeightPlan& plan, int64_t rows);
 void multiply_packed_rows(Device device, const WeightPlan& plan);
 void multiply_packed_tiles(Device device, const WeightPlan& plan);
 

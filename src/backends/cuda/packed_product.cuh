@@ -9,15 +9,30 @@ namespace wick::cuda {
 
 inline constexpr int kRows = 16;
 
+// A warp's stage: 256 weights of each of its rows.
+template <typename Block>
+struct Stage {
+  static constexpr int kBytes = Fragments<Block>::kBytes;
+  // Of a row; one that starts anywhere within 16 bytes brings up to 30 more.
+  static constexpr int kPitch = Fragments<Block>::kWhole ? kBytes : (kBytes + 15 + 15) / 16 * 16;
+  static constexpr int kTotal = kRows * kPitch;
+};
+
 // The columns of one part of k, and the supers that they lie in.
 struct PartOfColumns {
   int begin, end, first_super, last_super;
-  bool whole;  // no super is shared with another part
 
   __device__ PartOfColumns(int padded, int size, int part)
-      : begin(min(padded, part * size)), end(min(padded, begin + size)), whole(size % kSuper == 0) {
+      : begin(min(padded, part * size)), end(min(padded, begin + size)) {
     first_super = begin / kSuper;
     last_super = end > begin ? (end + kSuper - 1) / kSuper : first_super;
+  }
+  // A bit for each quarter of a super that is of the part.
+  __device__ uint32_t quarters(int super) const {
+    const int column = super * kSuper;
+    uint32_t bits = 0;
+    for (int q = 0; q < 4; ++q) bits |= column + q * 64 >= begin && column + q * 64 < end ? 1u << q : 0;
+    return bits;
   }
 };
 
@@ -40,6 +55,21 @@ __device__ __forceinline__ TilePlace place_of(const WeightPlan& plan, int tile) 
 template <typename Block>
 __device__ __forceinline__ int low_bits(const uint8_t* row) {
   return Fragments<Block>::kWhole ? 0 : static_cast<int>(reinterpret_cast<uintptr_t>(row) & 15);
+}
+
+// Four lanes t copy a row's blocks, in chunks of 16 bytes at their own alignment: up to 15 bytes before and behind them
+// come along, all within the matrix's memory.
+template <typename Block>
+__device__ __forceinline__ void copy_row(const uint8_t* row, uint32_t place, int bytes, int t) {
+  constexpr bool kWhole = Fragments<Block>::kWhole;
+  constexpr int kChunks = Stage<Block>::kPitch / 16, kCopies = (kChunks + 3) / 4;
+  const int shift = low_bits<Block>(row), until = shift + bytes - t * 16;
+  const uint8_t* from = row - shift + t * 16;
+#pragma unroll
+  for (int i = 0; i < kCopies; ++i) {
+    const bool inside = kWhole ? i * 4 + 3 < kChunks || i * 4 + t < kChunks : i * 64 < until;
+    if (inside) copy_async(place + static_cast<uint32_t>(t * 16 + i * 64), from + i * 64);
+  }
 }
 
 // sum += 16 rows of weights x 8 kTiles rows of x, over the quarters of a super that are wanted. Of lane 4g + t: rows g
@@ -80,18 +110,15 @@ __device__ __forceinline__ void multiply_quarters(float (&sum)[kTiles][4], const
   }
 }
 
-// The same over the columns of a super that are of the part.
+// The same, `quarters` a bit for each.
 template <typename Format, int kTiles>
 __device__ __forceinline__ void multiply_super(float (&sum)[kTiles][4], const uint8_t* upper, const uint8_t* lower,
-                                               int t, int left, const char* x, int tile_bytes,
-                                               const PartOfColumns& part, int super) {
-  if (part.whole) {
+                                               int t, int left, const char* x, int tile_bytes, uint32_t quarters) {
+  if (quarters == 15) {
     multiply_quarters<Format>(sum, upper, lower, t, left, x, tile_bytes, [](int) { return true; });
   } else {
-    const int column = super * kSuper;
-    multiply_quarters<Format>(sum, upper, lower, t, left, x, tile_bytes, [&](int quarter) {
-      return column + quarter * 64 >= part.begin && column + quarter * 64 < part.end;
-    });
+    multiply_quarters<Format>(sum, upper, lower, t, left, x, tile_bytes,
+                              [&](int quarter) { return (quarters >> quarter & 1) != 0; });
   }
 }
 
@@ -101,9 +128,7 @@ void visit_fragments(const WeightPlan& plan, const Body& body) {
   visit_packed(plan.dtype, [&](auto block) {
     if constexpr (Fragments<decltype(block)>::kKnown) {
       if (plan.x_dtype == DType::kF32) return body(block, float{});
-#ifndef PACKED_BENCH
       plan.x_dtype == DType::kF16 ? body(block, __half{}) : body(block, __nv_bfloat16{});
-#endif
     }
   });
 }
