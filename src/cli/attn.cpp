@@ -39,15 +39,32 @@ std::vector<int32_t> random_text(const AttnArguments& arguments, const Microscop
   return repeated_tokens(first, last, arguments.random, static_cast<uint64_t>(arguments.seed), begin);
 }
 
+std::vector<int64_t> sorted_unique(std::vector<int64_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+// The patterns of these positions alone.
 std::vector<AttentionOfLayer> patterns_of(const LanguageInterp& model, std::span<const int32_t> tokens,
-                                          std::span<const int> layers) {
+                                          std::span<const int> layers, const std::vector<int64_t>& positions) {
   CaptureOptions capture;
   for (const int layer : layers) capture.points.push_back(hook_name(HookPoint::kAttnPattern, layer));
+  capture.positions = positions;
   capture.logits = LogitRows::kNone;
+  const int64_t bytes = std::ssize(layers) * model.facts().heads * std::ssize(positions) * std::ssize(tokens) * 4;
+  if (bytes > capture.most_bytes) {
+    throw Error(ErrorCode::kOutOfMemory,
+                cat("the patterns of ", layers.size(), " layers and ", positions.size(), " of ", tokens.size(),
+                    " tokens are more than 1 GiB; name fewer with --layer or --positions"));
+  }
   const ActivationCache cache = run_with_cache(model, tokens, capture).cache;
+  std::vector<int64_t> rows(tokens.size(), -1);
+  for (size_t i = 0; i < positions.size(); ++i) rows[static_cast<size_t>(positions[i])] = static_cast<int64_t>(i);
   std::vector<AttentionOfLayer> out;
   for (const int layer : layers) {
-    out.push_back({layer, cache.at(hook_name(HookPoint::kAttnPattern, layer)).to_dtype(DType::kF32).contiguous()});
+    const Tensor pattern = cache.at(hook_name(HookPoint::kAttnPattern, layer));
+    out.push_back({layer, pattern.to_dtype(DType::kF32).contiguous(), rows});
   }
   return out;
 }
@@ -86,7 +103,10 @@ int attn(const AttnArguments& arguments) {
                                            ? std::vector<int64_t>{std::ssize(tokens) - 1}
                                            : index_list("--from", arguments.query, std::ssize(tokens));
 
-  const std::vector<AttentionOfLayer> patterns = patterns_of(model, tokens, layers);
+  const std::vector<int64_t>& from = one_layer && arguments.query.empty() ? positions : queries;
+  std::vector<int64_t> wanted = from;
+  if (one_layer) wanted.insert(wanted.end(), positions.begin(), positions.end());
+  const std::vector<AttentionOfLayer> patterns = patterns_of(model, tokens, layers, sorted_unique(std::move(wanted)));
   if (!one_layer) {
     for (const int64_t query : queries) {
       add_overview(report, microscope, tokens, patterns, heads, query, arguments.skip_first);
@@ -100,7 +120,6 @@ int attn(const AttnArguments& arguments) {
     }
     for (const int& head : heads) add_matrix(report, microscope, tokens, layer, std::span(&head, 1), positions);
   }
-  const std::vector<int64_t>& from = one_layer && arguments.query.empty() ? positions : queries;
   add_edges(report, microscope, tokens, strongest_edges(patterns, heads, from, arguments.top, arguments.skip_first));
   show_report(report, arguments.json, arguments.html);
   return 0;

@@ -81,7 +81,7 @@ void add_overview(MicroscopeReport& report, const Microscope& microscope, std::s
     }
   }
   report.sections.emplace_back(std::move(table));
-  report.json["overview"] = {{"query", query}, {"heads", std::move(rows)}};
+  report.json["overview"].push_back({{"query", query}, {"heads", std::move(rows)}});
 }
 
 void add_matrix(MicroscopeReport& report, const Microscope& microscope, std::span<const int32_t> tokens,

@@ -5,13 +5,14 @@
 
 namespace wick {
 
-// Attention of one layer, f32 [heads, tokens, tokens] on the host.
+// Attention of one layer.
 struct AttentionOfLayer {
   int layer = 0;
-  Tensor pattern;
+  Tensor pattern;             // f32 [heads, rows, tokens] on the host
+  std::vector<int64_t> rows;  // of each position, its row; -1: it has none
 
   float at(int64_t head, int64_t query, int64_t key) const {
-    return pattern.data<float>()[(head * pattern.dim(1) + query) * pattern.dim(2) + key];
+    return pattern.data<float>()[(head * pattern.dim(1) + rows[static_cast<size_t>(query)]) * pattern.dim(2) + key];
   }
 };
 

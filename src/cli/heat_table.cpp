@@ -162,7 +162,7 @@ class HeatPrinter {
 std::string heat_text(const HeatTable& table, const Terminal& terminal) { return HeatPrinter(table, terminal).text(); }
 
 std::string short_number(double value) {
-  if (value == 0 || !std::isfinite(value)) return fmt::format("{:g}", value);
+  if (!std::isfinite(value)) return fmt::format("{:g}", value);
   const double size = std::abs(value);
   if (size < 0.005) return "0";
   if (size < 9.995) return fmt::format("{:.2f}", value);

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -60,7 +61,10 @@ int lens(const LensArguments& arguments) {
   options.top = arguments.top > 0 ? arguments.top : kHoverTokens;
   options.tuned = tuned.get();
   for (const std::string& text : arguments.follow) options.follow.push_back(microscope.token_named("--follow", text));
+  std::optional<SweepBar> bar("reading layers");
+  options.progress = bar->progress();
   const LensMap map = logit_lens(model, tokens, options);
+  bar.reset();
 
   MicroscopeReport report = microscope.new_report("Logit lens", tokens);
   add_lens_grid(report, microscope, tokens, map, show_of(arguments.show));

@@ -178,7 +178,7 @@ MicroscopeReport Microscope::new_report(std::string title, std::span<const int32
 SweepProgress SweepBar::progress() {
   return [this](int64_t done, int64_t total) {
     if (!bar_) bar_ = std::make_unique<ProgressBar>(total, ProgressUnit::kRuns, kQuiet);
-    bar_->show(done, "trying cells");
+    bar_->show(done, what_);
   };
 }
 

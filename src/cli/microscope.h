@@ -71,12 +71,14 @@ std::string short_name(HookPoint point);  // "resid_pre"
 std::vector<int64_t> index_list(std::string_view option, std::string_view text, int64_t count);
 std::vector<int> int_list(std::string_view option, std::string_view text, int64_t count);
 
-// A bar for sweeps that take long.
+// A bar for work that takes long.
 class SweepBar {
  public:
+  explicit SweepBar(std::string what = "trying cells") : what_(std::move(what)) {}
   SweepProgress progress();
 
  private:
+  std::string what_;
   std::unique_ptr<ProgressBar> bar_;
 };
 

@@ -10,9 +10,7 @@
 #include "cli/shared_options.h"
 #include "cli/token_label.h"
 #include "interp/linear_probe.h"
-#include "interp/run_with_cache.h"
 #include "interp/text_rows.h"
-#include "tensor/create.h"
 
 namespace wick {
 namespace {
@@ -20,7 +18,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct ProbeArguments : MicroscopeArguments {
-  std::string data, layers, point = "resid_post", row = "last", save, load;
+  std::string data, layers, point = "resid_post", row, save, load;
   int64_t steps = 300, seed = 1;
   double test_share = 0.25;
 };
@@ -28,41 +26,6 @@ struct ProbeArguments : MicroscopeArguments {
 std::vector<std::vector<int32_t>> tokens_of(const Microscope& microscope, const std::vector<std::string>& texts) {
   std::vector<std::vector<int32_t>> out;
   for (const std::string& text : texts) out.push_back(microscope.tokens_of(text));
-  return out;
-}
-
-TextRow row_of(const ProbeArguments& arguments) { return arguments.row == "mean" ? TextRow::kMean : TextRow::kLast; }
-
-// One tensor [texts, values] per point. The texts run once for all points when only their last rows are needed.
-std::vector<Tensor> rows_of(const Microscope& microscope, const std::vector<std::vector<int32_t>>& texts,
-                            const std::vector<std::string>& points, TextRow row) {
-  std::vector<Tensor> out;
-  if (row == TextRow::kMean) {
-    for (const std::string& point : points) out.push_back(text_rows(microscope.interp(), texts, point, row));
-    return out;
-  }
-  constexpr size_t kTogether = 64;
-  CaptureOptions capture;
-  capture.points = points;
-  capture.positions = {-1};
-  capture.logits = LogitRows::kNone;
-  std::vector<std::vector<float>> values(points.size());
-  SweepBar bar;
-  const SweepProgress progress = bar.progress();
-  for (size_t begin = 0; begin < texts.size(); begin += kTogether) {
-    std::vector<InterpText> some;
-    for (size_t i = begin; i < std::min(begin + kTogether, texts.size()); ++i) some.push_back({texts[i]});
-    const ActivationCache cache = run_with_cache(microscope.interp(), some, capture).cache;
-    for (size_t i = 0; i < some.size(); ++i) {
-      for (size_t point = 0; point < points.size(); ++point) {
-        const std::vector<float> one = cache.at(points[point], i).to_vector<float>();
-        values[point].insert(values[point].end(), one.begin(), one.end());
-      }
-    }
-    progress(static_cast<int64_t>(begin + some.size()), std::ssize(texts));
-  }
-  const auto count = std::ssize(texts);
-  for (const auto& each : values) out.push_back(from_vector(each, {count, std::ssize(each) / count}));
   return out;
 }
 
@@ -80,7 +43,10 @@ MicroscopeReport train(const ProbeArguments& arguments, const Microscope& micros
   const HookPoint point = point_named("--point", arguments.point);
   std::vector<std::string> points;
   for (const int layer : layers) points.push_back(hook_name(point, layer));
-  const std::vector<Tensor> rows = rows_of(microscope, tokens_of(microscope, data.texts), points, row_of(arguments));
+  const TextRow row = text_row_named(arguments.row).value_or(TextRow::kLast);
+  SweepBar bar("reading texts");
+  const std::vector<Tensor> rows =
+      text_rows(microscope.interp(), tokens_of(microscope, data.texts), points, row, bar.progress());
 
   ProbeOptions options;
   options.steps = arguments.steps;
@@ -97,11 +63,15 @@ MicroscopeReport train(const ProbeArguments& arguments, const Microscope& micros
   for (const std::string& name : data.names) names += cat(names.empty() ? "" : ", ", visible_passage(name));
   report.facts.emplace_back("labels", names);
   report.json["point"] = short_name(point);
+  report.json["row"] = to_string(row);
   report.json["labels"] = data.names;
   report.json["guessing"] = data.largest_share();
   int best = -1;
   double best_accuracy = -1;
+  SweepBar training("training probes");
+  const SweepProgress trained = training.progress();
   for (size_t i = 0; i < layers.size(); ++i) {
+    trained(static_cast<int64_t>(i), std::ssize(layers));
     ProbeReport result;
     LinearProbe probe = LinearProbe::train(rows[i], data.labels, std::ssize(data.names), options, &result);
     const double accuracy = result.test_rows > 0 ? result.test_accuracy : result.train_accuracy;
@@ -121,6 +91,7 @@ MicroscopeReport train(const ProbeArguments& arguments, const Microscope& micros
     best = layers[i];
     if (arguments.save.empty()) continue;
     probe.point = points[i];
+    probe.row = row;
     probe.labels = data.names;
     probe.save(arguments.save);
   }
@@ -149,7 +120,16 @@ MicroscopeReport classify(const ProbeArguments& arguments, const Microscope& mic
     data.labels.clear();
   }
   if (data.texts.empty()) throw Error(ErrorCode::kInvalidArgument, "there is nothing to classify: give -p or --data");
-  const Tensor rows = rows_of(microscope, tokens_of(microscope, data.texts), {probe.point}, row_of(arguments)).front();
+  const std::optional<TextRow> wanted = text_row_named(arguments.row);
+  if (wanted && probe.row && *wanted != *probe.row) {
+    throw Error(ErrorCode::kInvalidArgument, cat(arguments.load, ": the probe was trained with --row ",
+                                                 to_string(*probe.row), ", not ", to_string(*wanted)));
+  }
+  const TextRow row = probe.row.value_or(wanted.value_or(TextRow::kLast));
+  SweepBar bar("reading texts");
+  const Tensor rows =
+      text_rows(microscope.interp(), tokens_of(microscope, data.texts), std::span(&probe.point, 1), row, bar.progress())
+          .front();
   const std::vector<float> shares = probe.probabilities(rows).to_vector<float>();
   const std::vector<int64_t> guesses = probe.classify(rows);
   const auto name = [&](int64_t label) {
@@ -157,6 +137,7 @@ MicroscopeReport classify(const ProbeArguments& arguments, const Microscope& mic
   };
   MicroscopeReport report = microscope.new_report("Probe", {});
   report.json["point"] = probe.point;
+  report.json["row"] = to_string(row);
   ListTable list;
   list.title = cat("What the probe at ", token_label(probe.point), " says");
   list.headings = {"text", "label", "probability"};
@@ -197,7 +178,9 @@ void add_probe(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command->add_option("--layers", arguments->layers, "Which layers (default: all)")->type_name("LIST");
   command->add_option("--point", arguments->point, "Which point of them (default: resid_post)")->type_name("NAME");
-  command->add_option("--row", arguments->row, "What stands for a text: its last token (default) or the mean")
+  command
+      ->add_option("--row", arguments->row,
+                   "What stands for a text: its last token (default) or the mean; --load knows it")
       ->check(CLI::IsMember({"last", "mean"}).description(""))
       ->type_name("last|mean");
   command->add_option("--held-out", arguments->test_share, "Share of the texts that is not trained on (default: 0.25)")
@@ -219,7 +202,7 @@ void add_probe(CLI::App& app, Action& action) {
       "Examples:\n"
       "  wick probe --data questions.tsv\n"
       "  wick probe models/Qwen3-0.6B --data moods.jsonl --row mean --save mood.safetensors\n"
-      "  wick probe models/Qwen3-0.6B --load mood.safetensors --row mean -p \"What a day!\"");
+      "  wick probe models/Qwen3-0.6B --load mood.safetensors -p \"What a day!\"");
   command->callback([&action, arguments] {
     if (arguments->data.empty() && arguments->load.empty()) throw CLI::RequiredError("--data");
     if (!arguments->prompt.empty() && arguments->load.empty()) throw CLI::RequiresError("--prompt", "--load");

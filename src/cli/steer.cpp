@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/function_ref.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/microscope.h"
@@ -21,6 +22,8 @@ namespace wick {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr std::chrono::milliseconds kQuiet{500};
 
 struct SteerArguments : MicroscopeArguments {
   std::string positive_file, negative_file, save, load, point = "resid_post", row = "last", label, sae;
@@ -76,7 +79,7 @@ void add_direction(MicroscopeReport& report, const Microscope& microscope, const
 }
 
 std::string answer_of(const Microscope& microscope, std::span<const int32_t> tokens, const HookSpec& hooks,
-                      int64_t most) {
+                      int64_t most, FunctionRef<void()> each_token) {
   GenerateParams params;
   params.sampling.temperature = 0;
   params.max_new_tokens = most;
@@ -85,23 +88,33 @@ std::string answer_of(const Microscope& microscope, std::span<const int32_t> tok
   const int64_t limit = microscope.interp().facts().max_context, wanted = std::ssize(tokens) + most;
   options.context = limit > 0 ? std::min(limit, wanted) : wanted;
   Generator generator(microscope.shared_text_model(), options);
-  return generator.generate(tokens, params).text;
+  const auto hear = [&](const GenerateEvent& event) {
+    if (event.kind == GenerateEvent::Kind::kToken) each_token();
+    return true;
+  };
+  return generator.generate(tokens, params, hear).text;
 }
 
 // The answer as it is, and at each strength. `edit` adds to the hooks.
 void add_answers(MicroscopeReport& report, const Microscope& microscope, const SteerArguments& arguments,
                  const std::function<void(HookSpec&, double)>& edit) {
   const std::vector<int32_t> tokens = microscope.tokens_of(arguments.prompt, arguments.prefix);
+  const int64_t most = (std::ssize(arguments.strengths) + 1) * arguments.max_tokens;
+  ProgressBar bar(most, ProgressUnit::kTokens, kQuiet);
+  int64_t done = 0;
   const auto add = [&](const std::string& title, const HookSpec& hooks, ordered_json json) {
-    const std::string answer = answer_of(microscope, tokens, hooks, arguments.max_tokens);
+    const std::string answer =
+        answer_of(microscope, tokens, hooks, arguments.max_tokens, [&] { bar.show(++done, "answering"); });
     report.sections.emplace_back(Passage{title, visible_passage(answer)});
     json["answer"] = replace_invalid_utf8(answer);
     report.json["answers"].push_back(std::move(json));
+    done = std::ssize(report.json["answers"]) * arguments.max_tokens;  // an answer may end early
   };
   add("As it is", {}, {{"strength", 0}});
   for (const double strength : arguments.strengths) {
     HookSpec hooks;
     edit(hooks, strength);
+    require_points(microscope.interp(), hooks);
     add(arguments.off ? "Without the feature" : cat("With strength ", strength), hooks, {{"strength", strength}});
   }
 }
@@ -219,7 +232,7 @@ void add_steer(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->type_name("LIST");
   command->add_option("-n,--max-tokens", arguments->max_tokens, "End answers after this many tokens (default: 80)")
-      ->check(count_from(1))
+      ->check(count_from(1, 1000000))
       ->type_name("COUNT");
   command->add_option("--top", arguments->top, "List so many tokens or features (default: 8)")
       ->check(count_from(1, 1000))

@@ -1,6 +1,8 @@
 #include "interp/interp_model.h"
 
+#include <memory>
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -9,6 +11,10 @@ namespace wick {
 namespace {
 
 Error bad(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
+
+std::string name_of(const HookSite& site) {
+  return site.point == HookPoint::kCustom ? site.custom : hook_name(site.point, site.layer);
+}
 
 }  // namespace
 
@@ -55,6 +61,27 @@ void check_hooks(const InterpModel& model, const HookSpec& hooks) {
   };
   for (const HookSite& site : hooks.all_captures()) check(site);
   for (const HookEdit& edit : hooks.all_edits()) check(edit.site);
+}
+
+void require_points(const InterpModel& model, HookSpec& hooks) {
+  const auto missing = std::make_shared<std::set<std::string>>();
+  for (const HookEdit& edit : hooks.all_edits()) {
+    // The logits come behind the last norm, in all models.
+    if (edit.site.point != HookPoint::kLogits) missing->insert(name_of(edit.site));
+  }
+  const std::set<std::string> names = *missing;
+  for (const std::string& name : names) {
+    hooks.call(name, [missing, name](const Tensor& values, const HookMoment&) {
+      missing->erase(name);
+      return values;
+    });
+  }
+  if (names.empty()) return;
+  hooks.call(hook_name(HookPoint::kFinalNorm, -1),
+             [missing, family = model.facts().family](const Tensor& values, const HookMoment&) {
+               if (missing->empty()) return values;
+               throw bad(cat("this ", family, " has no '", *missing->begin(), "'"));
+             });
 }
 
 std::vector<int64_t> check_positions(std::span<const int64_t> positions, size_t tokens) {

@@ -66,6 +66,9 @@ int64_t check_position(int64_t position, size_t tokens);
 void check_token(const InterpModel& model, int32_t token);
 // The same for the layers that hooks name.
 void check_hooks(const InterpModel& model, const HookSpec& hooks);
+// Has a pass fail with Error(kInvalidArgument) when it comes to its last norm and did not meet the point of an edit
+// that the spec has by now: the model has none, and nothing would be changed.
+void require_points(const InterpModel& model, HookSpec& hooks);
 // The positions counted from the start; all of them when none are given.
 std::vector<int64_t> check_positions(std::span<const int64_t> positions, size_t tokens);
 

@@ -10,6 +10,11 @@
 #include "nn/kv_blocks_for.h"
 
 namespace wick {
+namespace {
+
+constexpr int64_t kMostLogits = int64_t{1} << 24;  // of several texts in one pass
+
+}  // namespace
 
 int64_t first_hooked_position(const HookSpec& hooks, int64_t tokens) {
   if (!hooks.all_captures().empty()) return 0;
@@ -96,11 +101,11 @@ class LanguageInterp::Passes {
 
   size_t group_end(size_t begin) const {
     size_t end = begin;
-    int64_t rows = 0;
-    while (end < texts_.size() &&
-           (end == begin || rows + length(end) - starts_[end] <= interp_.options_.rows_per_pass)) {
+    for (int64_t rows = 0, logits = 0; end < texts_.size(); ++end) {
       rows += length(end) - starts_[end];
-      ++end;
+      logits += rows_ == LogitRows::kNone ? 0 : rows_ == LogitRows::kLast ? 1 : length(end);
+      const bool fits = rows <= interp_.options_.rows_per_pass && logits <= kMostLogits / interp_.facts_.vocabulary;
+      if (end > begin && !fits) break;
     }
     return end;
   }

@@ -11,7 +11,7 @@ namespace wick {
 
 struct LanguageInterpOptions {
   DType kv_dtype = DType::kF32;  // of keys and values; f16 is what chats use
-  int64_t rows_per_pass = 2048;  // tokens of several texts that run together; a text is never cut
+  int64_t rows_per_pass = 512;   // tokens of several texts that run together; a text is never cut
   // Runs each pass, which it must call once: a server waits for its turn here, and throws to cancel. May be empty.
   std::function<void(FunctionRef<void()> pass)> around_pass;
 };

@@ -22,7 +22,7 @@
 namespace wick {
 namespace {
 
-constexpr const char *kPoint = "wick.point", *kLabels = "wick.labels";
+constexpr const char *kPoint = "wick.point", *kRow = "wick.row", *kLabels = "wick.labels";
 
 Error bad(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("probe: ", what)}; }
 
@@ -158,6 +158,7 @@ std::vector<int64_t> LinearProbe::classify(const Tensor& rows) const {
 void LinearProbe::save(const std::filesystem::path& path) const {
   Metadata metadata;
   metadata.set_text(kPoint, point);
+  if (row) metadata.set_text(kRow, to_string(*row));
   std::string list = "[";
   for (const std::string& label : labels) {
     if (list.size() > 1) list += ",";
@@ -188,6 +189,11 @@ LinearProbe LinearProbe::load(const std::filesystem::path& path) {
                 cat(path, ": 'weight' is ", probe.weight_.shape(), " and 'bias' ", probe.bias_.shape()));
   }
   if (file.metadata().find(kPoint)) probe.point = file.metadata().text(kPoint);
+  if (file.metadata().find(kRow)) {
+    const std::string& word = file.metadata().text(kRow);
+    probe.row = text_row_named(word);
+    if (!probe.row) throw Error(ErrorCode::kBadFile, cat(path, ": ", kRow, " is '", word, "', expected last or mean"));
+  }
   if (file.metadata().find(kLabels)) {
     const std::string source = cat(path, ": ", kLabels);
     probe.labels = Json::parse(file.metadata().text(kLabels), source).to<std::vector<std::string>>();

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "interp/text_rows.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -38,9 +40,10 @@ class LinearProbe {
   const Tensor& bias() const { return bias_; }              // f32 [classes]
 
   std::string point;                // where the rows come from; may be empty
+  std::optional<TextRow> row;       // which row stands for a text; empty: not known
   std::vector<std::string> labels;  // what the classes stand for; empty, or one each
 
-  // As safetensors: "weight" and "bias", with the point and the labels as metadata. load throws Error(kBadFile) naming
+  // As safetensors: "weight" and "bias", with point, row and labels as metadata. load throws Error(kBadFile) naming
   // what is wrong.
   void save(const std::filesystem::path& path) const;
   static LinearProbe load(const std::filesystem::path& path);

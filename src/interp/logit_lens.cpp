@@ -1,6 +1,7 @@
 #include "interp/logit_lens.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -85,17 +86,22 @@ class Lens {
 
   void read_rows(int64_t begin, int64_t count) {
     const Tensor answer = logits_at(answer_, begin, count), shares = empty_like(answer);
+    std::vector<std::optional<VocabRow>> last(static_cast<size_t>(count));
     parallel_for(count, 1, [&](int64_t from, int64_t to) {
-      for (int64_t row = from; row < to; ++row) VocabRow(row_of(answer, row)).write_probabilities(row_of(shares, row));
+      for (int64_t row = from; row < to; ++row) {
+        last[static_cast<size_t>(row)].emplace(row_of(answer, row)).write_probabilities(row_of(shares, row));
+      }
     });
     for (size_t point = 0; point < map_.points.size(); ++point) {
+      const auto done = begin * std::ssize(map_.points) + static_cast<int64_t>(point) * count;
+      if (options_.progress) options_.progress(done, std::ssize(map_.cells));
       const Tensor logits = logits_at(map_.points[point], begin, count);
       parallel_for(count, 1, [&](int64_t from, int64_t to) {
         for (int64_t row = from; row < to; ++row) {
-          const VocabRow own(row_of(logits, row)), last(row_of(answer, row));
+          const VocabRow own(row_of(logits, row));
           LensCell& cell = map_.cells[point * map_.positions.size() + static_cast<size_t>(begin + row)];
           fill(cell, own);
-          cell.kl = kl_divergence(last, row_of(shares, row), own);
+          cell.kl = kl_divergence(*last[static_cast<size_t>(row)], row_of(shares, row), own);
         }
       });
     }

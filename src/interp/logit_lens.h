@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "interp/interp_model.h"
+#include "interp/sweep_map.h"
 #include "interp/tuned_lens.h"
 
 namespace wick {
@@ -19,6 +20,7 @@ struct LensOptions {
   const TunedLens* tuned = nullptr;       // for "hook_resid_pre" points; null: rows are read as they are
   HookSpec hooks;                         // edits of the run
   int64_t most_bytes = int64_t{4} << 30;  // of rows of the residual stream; more are an Error(kOutOfMemory)
+  SweepProgress progress;                 // by cells
 };
 
 struct LensToken {

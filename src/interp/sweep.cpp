@@ -14,6 +14,7 @@ std::vector<double> sweep(const InterpModel& model, std::span<const int32_t> tok
                           std::span<const float> clean, const SweepProgress& progress) {
   std::vector<double> values(static_cast<size_t>(count));
   for (int64_t begin = 0; begin < count; begin += kSpecs) {
+    if (progress) progress(begin, count);
     const int64_t end = std::min(begin + kSpecs, count);
     std::vector<HookSpec> specs;
     for (int64_t i = begin; i < end; ++i) specs.push_back(make(i));

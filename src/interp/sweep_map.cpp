@@ -15,7 +15,8 @@ std::string every_layer(HookPoint point) { return hook_name(point, HookSite::kEv
 }  // namespace
 
 double SweepMap::restored(size_t layer, size_t position, size_t head) const {
-  return clean == corrupted ? 0 : (at(layer, position, head) - corrupted) / (clean - corrupted);
+  const double moved = at(layer, position, head) - corrupted;
+  return moved == 0 || clean == corrupted ? 0 : moved / (clean - corrupted);
 }
 
 void check_sweep_point(HookPoint point) {

@@ -1,7 +1,6 @@
 #include "interp/vocab_row.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "models/recurrent/fast_exp.h"
@@ -13,42 +12,52 @@ constexpr size_t kLanes = 8;      // sums side by side, so that compilers use SI
 constexpr size_t kBlock = 1024;   // numbers that are summed in f32 before they join the f64 sums
 constexpr float kNothing = -100;  // e^this is 0 among numbers whose largest is 1
 
-// Calls term(i, sums) for each i, where `sums` are those of one lane; their totals, in an order that is always the
-// same.
-template <size_t kSums, typename Term>
-std::array<double, kSums> sum_of(size_t count, const Term& term) {
-  std::array<double, kSums> totals{};
-  for (size_t begin = 0; begin < count; begin += kBlock) {
-    const size_t end = std::min(count, begin + kBlock), whole = begin + (end - begin) / kLanes * kLanes;
-    float lanes[kSums][kLanes] = {};
-    for (size_t i = begin; i < whole; i += kLanes) {
-      for (size_t lane = 0; lane < kLanes; ++lane) {
-        const std::array<float, kSums> terms = term(i + lane);
-        for (size_t s = 0; s < kSums; ++s) lanes[s][lane] += terms[s];
-      }
-    }
-    for (size_t i = whole; i < end; ++i) {
-      const std::array<float, kSums> terms = term(i);
-      for (size_t s = 0; s < kSums; ++s) lanes[s][i - whole] += terms[s];
-    }
-    for (size_t s = 0; s < kSums; ++s) {
-      for (const float lane : lanes[s]) totals[s] += lane;
+// Adds a block's numbers to a total, in an order that is always the same.
+void add_block(double& total, std::span<const float> terms) {
+  float lanes[kLanes] = {};
+  const size_t whole = terms.size() / kLanes * kLanes;
+  for (size_t i = 0; i < whole; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += terms[i + lane];
+  }
+  for (size_t i = whole; i < terms.size(); ++i) lanes[i - whole] += terms[i];
+  for (const float lane : lanes) total += lane;
+}
+
+float largest(std::span<const float> values) {
+  float lanes[kLanes];
+  std::fill(std::begin(lanes), std::end(lanes), values.front());
+  size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = values[i + lane] > lanes[lane] ? values[i + lane] : lanes[lane];
     }
   }
-  return totals;
+  float most = *std::max_element(std::begin(lanes), std::end(lanes));
+  for (; i < values.size(); ++i) most = std::max(most, values[i]);
+  return most;
 }
 
 }  // namespace
 
 VocabRow::VocabRow(std::span<const float> logits) : logits_(logits) {
-  float most = logits.front();
-  for (const float logit : logits) most = logit > most ? logit : most;
-  const float* x = logits.data();
-  const auto [sum, weighted] = sum_of<2>(logits.size(), [x, most](size_t i) {
-    const float below = x[i] - most, kept = below > kNothing ? below : kNothing;
-    const float share = fast_exp(kept);
-    return std::array<float, 2>{share, share * kept};
-  });
+  const float most = largest(logits);
+  double sum = 0, weighted = 0;
+  float shares[kBlock], terms[kBlock];
+  for (size_t begin = 0; begin < logits.size(); begin += kBlock) {
+    const size_t count = std::min(logits.size() - begin, kBlock);
+    const float* x = logits.data() + begin;
+    // Two loops: compilers make SIMD instructions of each, but not of both in one.
+    for (size_t i = 0; i < count; ++i) {
+      const float below = x[i] - most;
+      terms[i] = below > kNothing ? below : kNothing;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      shares[i] = fast_exp(terms[i]);
+      terms[i] *= shares[i];
+    }
+    add_block(sum, {shares, count});
+    add_block(weighted, {terms, count});
+  }
   log_sum_ = most + std::log(sum);
   entropy_ = std::max(0.0, std::log(sum) - weighted / sum);
 }
@@ -90,10 +99,15 @@ void VocabRow::write_probabilities(std::span<float> out) const {
 }
 
 double kl_divergence(const VocabRow& p, std::span<const float> probabilities, const VocabRow& q) {
-  const float *weight = probabilities.data(), *a = p.logits().data(), *b = q.logits().data();
-  const auto [sum] = sum_of<1>(probabilities.size(), [=](size_t i) {
-    return std::array<float, 1>{weight[i] > 0 ? weight[i] * (a[i] - b[i]) : 0.f};
-  });
+  double sum = 0;
+  float terms[kBlock];
+  for (size_t begin = 0; begin < probabilities.size(); begin += kBlock) {
+    const size_t count = std::min(probabilities.size() - begin, kBlock);
+    const float *weight = &probabilities[begin], *a = &p.logits()[begin], *b = &q.logits()[begin];
+    for (size_t i = 0; i < count; ++i) terms[i] = weight[i] * (a[i] - b[i]);
+    for (size_t i = 0; i < count; ++i) terms[i] = weight[i] > 0 ? terms[i] : 0.f;
+    add_block(sum, {terms, count});
+  }
   return std::max(sum + q.log_sum() - p.log_sum(), 0.0);
 }
 

@@ -170,7 +170,7 @@ TEST_F(CudaOps, ARowOfAProductDoesNotDependOnTheOthers) {
       for (const int64_t n : {200, 6200}) {
         const Tensor w = transpose(randn({n, k}, 16, y).to_device(Device::cuda()), 0, 1);
         const Tensor all = matmul(a, w).to_device(Device::cpu());
-        for (const int64_t m : {1, 2, 5, 8, 9, 16, 17, 64, 65, 128, 200}) {
+        for (const int64_t m : {1, 2, 5, 8, 9, 16, 17, 33, 63, 64, 65, 128, 129, 200}) {
           for (const int64_t first : {0, 37, 99}) {
             expect_identical(matmul(narrow(a, 0, first, m), w), narrow(all, 0, first, m).contiguous(),
                              cat(to_string(x), " x ", to_string(y), " k ", k, " n ", n, ": ", m, " rows from ", first));
@@ -304,6 +304,63 @@ TEST_F(CudaOps, GatedProducts) {
       fused.linear(input, jobs);
       const Tensor want = mul(silu(first.to_device(Device::cpu())), second.to_device(Device::cpu()));
       expect_close(together, want, 2e-6, cat(to_string(dtype), " ", k, " ", n));
+    }
+  }
+}
+
+// Rows among others have the bits they have alone: in one kernel for several products with biases and residuals, in one
+// that puts gate and up together, at sizes that fill no tile.
+TEST_F(CudaOps, RowsOfFusedProductsDoNotDependOnTheOthers) {
+  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  const auto there = [](const Tensor& x) { return x.to_device(Device::cuda()); };
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    for (const auto& [k, n] : {std::pair<int64_t, int64_t>{8, 8}, {200, 131}, {1032, 1000}, {4864, 264}}) {
+      const int64_t sizes[] = {n, 72, 24};
+      std::array<Tensor, 3> weights, biases, residuals;
+      constexpr int64_t kRows = 300;
+      for (size_t i = 0; i < 3; ++i) {
+        weights[i] = there(mul(randn({sizes[i], k}, 21 + i), 0.05).to_dtype(dtype));
+        biases[i] = i == 1 ? Tensor{} : there(randn({sizes[i]}, 31 + i));
+        residuals[i] = i == 2 ? Tensor{} : there(randn({kRows, sizes[i]}, 41 + i));
+      }
+      const Tensor up = there(mul(randn({n, k}, 51), 0.05).to_dtype(dtype)), x = there(randn({kRows, k}, 52));
+      // [rows, all results] of these rows of x.
+      const auto results = [&](int64_t first, int64_t rows) {
+        const LinearInput input{narrow(x, 0, first, rows), {}, 0, {}};
+        std::vector<Tensor> outs;
+        std::vector<LinearJob> jobs;
+        for (size_t i = 0; i < 3; ++i) {
+          outs.push_back(empty({rows, sizes[i]}, DType::kF32, Device::cuda()));
+          jobs.push_back({weights[i], biases[i],
+                          residuals[i].defined() ? narrow(residuals[i], 0, first, rows) : Tensor{}, outs.back()});
+        }
+        fused.linear(input, jobs);
+        Tensor together = empty({rows, n}, DType::kF32, Device::cuda());
+        if (!fused.gated_linear(input, {weights[0], biases[0], {}, together}, {up, biases[0], {}, {}})) {
+          together = Tensor{};
+        }
+        outs.push_back(together);
+        return outs;
+      };
+      std::array<std::vector<Tensor>, 4> alone;
+      std::vector<int64_t> rows{0, 1, 7, 8, 15, 16, 31, 32, 62, 63, 64, 127, 128, 299};
+      for (const int64_t row : rows) {
+        const std::vector<Tensor> outs = results(row, 1);
+        for (size_t i = 0; i < 4; ++i) {
+          ASSERT_TRUE(outs[i].defined());
+          alone[i].push_back(outs[i]);
+        }
+      }
+      for (const int64_t m : {2, 8, 9, 16, 17, 33, 63, 64, 65, 129, 300}) {
+        const std::vector<Tensor> outs = results(0, m);
+        for (size_t i = 0; i < 4; ++i) {
+          if (!outs[i].defined()) continue;  // better left apart
+          for (size_t r = 0; r < rows.size() && rows[r] < m; ++r) {
+            expect_identical(narrow(outs[i], 0, rows[r], 1).contiguous(), alone[i][r],
+                             cat(to_string(dtype), " k ", k, " n ", n, ": row ", rows[r], " of ", m, ", product ", i));
+          }
+        }
+      }
     }
   }
 }

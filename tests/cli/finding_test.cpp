@@ -89,7 +89,7 @@ TEST_F(Finding, TwoHeadsFetch) {
     if (i == 28 || i == 29) continue;
     EXPECT_LT(std::abs(sweep[i].get<double>()), 0.02) << i;
   }
-  const auto heads = wick_json("attn", {}).at("overview").at("heads");
+  const auto heads = wick_json("attn", {}).at("overview")[0].at("heads");
   expect_said(fmt::format("Both look at \" Mia\" with {:.2f} and {:.2f} of their attention.",
                           heads[28].at("weight").get<double>(), heads[29].at("weight").get<double>()));
   EXPECT_EQ(heads[28].at("key"), 6);

@@ -66,6 +66,7 @@ TEST(HeatTable, LongCellsAreCut) {
 
 TEST(HeatTable, NumbersAreShort) {
   EXPECT_EQ(short_number(0), "0");
+  EXPECT_EQ(short_number(-0.0), "0");
   EXPECT_EQ(short_number(0.8349), "0.83");
   EXPECT_EQ(short_number(-0.001), "0");
   EXPECT_EQ(short_number(12.34), "12.3");

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "cli/process.h"
+#include "formats/safetensors_writer.h"
 #include "interp/attribution.h"
 #include "interp/logit_lens.h"
+#include "interp/run_with_cache.h"
 #include "interp/text_measures.h"
 #include "support/microscope_runs.h"
 #include "support/needs_ember.h"
@@ -11,6 +13,7 @@
 #include "support/temp_folder.h"
 #include "support/tiny_text_models.h"
 #include "support/well_formed.h"
+#include "tensor/create.h"
 
 namespace wick {
 namespace {
@@ -130,6 +133,112 @@ TEST_F(LensCommand, RefusesInOneSentence) {
   const auto several = lens({"-p", "x", "--follow", "incomprehensible"});
   EXPECT_TRUE(contains(several.errors, "--follow is one token, but 'incomprehensible' is ")) << several.errors;
   EXPECT_EQ(lens({"-p", "x", "--show", "colour"}).exit_code, 2);
+}
+
+// A lens file whose maps add nothing but `bias` to what enters layer 1.
+std::string write_tuned_lens(const TempFolder& folder, const LanguageInterp& model, const Tensor& bias) {
+  const int64_t hidden = model.facts().hidden;
+  std::vector<TensorSpec> specs;
+  for (int i = 0; i < model.facts().layers; ++i) {
+    specs.push_back({cat("layer_translators.", i, ".weight"), DType::kF32, {hidden, hidden}});
+    specs.push_back({cat("layer_translators.", i, ".bias"), DType::kF32, {hidden}});
+  }
+  const auto path = folder.path() / "tuned.safetensors";
+  SafetensorsWriter writer(path, specs);
+  for (const TensorSpec& spec : specs) {
+    writer.write(spec.name, spec.name == "layer_translators.1.bias" ? bias : zeros(spec.shape));
+  }
+  writer.finish();
+  return path.string();
+}
+
+TEST(TunedLensCommand, MovesWhatEntersALayer) {
+  const TempFolder folder;
+  write_tiny_text_model("qwen3", folder.path() / "model");
+  LoadOptions load;
+  load.quantize = "auto";
+  const LookedAt model(TextModel::load(folder.path() / "model", load));
+  const auto look = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {(folder.path() / "model").string(), "-p", "a1 a5 a9 a77", "--json"});
+    return json_of(lens(more));
+  };
+  const int64_t hidden = model.interp.facts().hidden;
+  const auto plain = look({});
+  ASSERT_FALSE(plain.contains("failed")) << plain;
+  EXPECT_EQ(look({"--tuned", write_tuned_lens(folder, model.interp, zeros({hidden}))}), plain);
+
+  const Tensor bias = randn({hidden}, 5);
+  const auto moved = look({"--tuned", write_tuned_lens(folder, model.interp, bias)});
+  ASSERT_FALSE(moved.contains("failed")) << moved;
+  const auto &before = plain.at("lens").at("points"), &after = moved.at("lens").at("points");
+  ASSERT_EQ(after.size(), 3u);
+  EXPECT_EQ(after[0], before[0]);
+  EXPECT_EQ(after[2], before[2]);
+  // By hand: the rows that enter layer 1, moved, through the end of the model.
+  CaptureOptions capture;
+  capture.points = {"blocks.1.hook_resid_pre"};
+  const Tensor rows =
+      run_with_cache(model.interp, std::vector<int32_t>{1, 5, 9, 77}, capture).cache.at(capture.points[0]);
+  std::vector<float> values = rows.to_vector<float>();
+  const std::vector<float> shift = bias.to_vector<float>();
+  for (size_t i = 0; i < values.size(); ++i) values[i] += shift[i % shift.size()];
+  const Tensor logits = model.interp.project_to_vocab(from_vector(values, rows.shape()));
+  const std::vector<double> all = logits.to_vector<double>();
+  const auto width = static_cast<size_t>(logits.dim(1));
+  for (size_t row = 0; row < 4; ++row) {
+    const auto begin = all.begin() + static_cast<int64_t>(row * width), end = begin + logits.dim(1);
+    const auto best = std::max_element(begin, end);
+    double sum = 0;
+    for (auto x = begin; x != end; ++x) sum += std::exp(*x - *best);
+    const auto& top = after[1].at("cells")[row].at("top")[0];
+    EXPECT_EQ(top.at("id"), best - begin) << row;
+    EXPECT_NEAR(top.at("probability").get<double>(), 1 / sum, 1e-5) << row;
+    EXPECT_NE(top, before[1].at("cells")[row].at("top")[0]) << row;
+  }
+}
+
+TEST(TunedLensCommand, RefusesAFileOfAnotherModel) {
+  const TempFolder folder;
+  write_tiny_text_model("qwen3", folder.path() / "model");
+  SafetensorsWriter writer(folder.path() / "lens", {{"0.weight", DType::kF32, {3, 3}}, {"0.bias", DType::kF32, {3}}});
+  writer.write("0.weight", zeros({3, 3}));
+  writer.write("0.bias", zeros({3}));
+  writer.finish();
+  const std::string path = (folder.path() / "lens").string();
+  const auto result = lens({(folder.path() / "model").string(), "-p", "a1", "--tuned", path});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.errors, cat("wick: ", path, ": '0.weight' is [3, 3], expected [64, 64]\n"));
+}
+
+// The recurrences have points of their own, and a stream that can be measured as any other.
+TEST(LensOnFixtures, RecurrentModels) {
+  for (const char* family : {"mamba", "mamba2", "rwkv"}) {
+    const TempFolder folder;
+    write_tiny_text_model(family, folder.path());
+    LoadOptions load;
+    load.quantize = "auto";
+    const LookedAt model(TextModel::load(folder.path(), load));
+    const std::vector<int32_t> tokens = {1, 5, 9, 77};
+    const auto report =
+        json_of(lens({folder.path().string(), "-p", "a1 a5 a9 a77", "--point", "attn_out", "--norms", "--json"}));
+    ASSERT_FALSE(report.contains("failed")) << family << report;
+    LensOptions options;
+    options.points = {"blocks.*.hook_attn_out"};
+    const LensMap map = logit_lens(model.interp, tokens, options);
+    const auto& points = report.at("lens").at("points");
+    ASSERT_EQ(points.size(), map.points.size());
+    for (size_t i = 0; i < points.size(); ++i) {
+      EXPECT_EQ(points[i].at("cells")[2].at("top")[0].at("id"), map.at(i, 2).top[0].token) << family;
+      EXPECT_DOUBLE_EQ(points[i].at("cells")[2].at("entropy"), map.at(i, 2).entropy) << family;
+    }
+    const std::vector<float> norms = residual_norms(model.interp, tokens).to_vector<float>();
+    for (size_t i = 0; i < norms.size(); ++i) EXPECT_FLOAT_EQ(report.at("norms")[i / 4][i % 4], norms[i]) << family;
+    EXPECT_EQ(lens({folder.path().string(), "-p", "a1", "--point", "attn_z"}).errors,
+              cat("wick: this ", family, " has no 'blocks.0.attn.hook_z'\n"));
+    EXPECT_TRUE(contains(lens({folder.path().string(), "-p", "a1", "--point", "mixer_state"}).errors,
+                         "wick: 'blocks.0.mixer.hook_state' gives ["))
+        << family;
+  }
 }
 
 // Mamba has no attention, gpt2 its own layout; neither has a chat template.

@@ -141,6 +141,22 @@ TEST_F(AttnCommand, ShowsPatternsAsTheLibrary) {
   }
   ASSERT_EQ(report.at("edges").size(), 3u);
   EXPECT_FLOAT_EQ(report.at("edges")[0].at("weight"), most);
+  // From some positions only: the same numbers as in the whole.
+  const auto from = json_of(wick_run({"attn", model, "-p", "a1 a5 a9 a77 a3", "--from", "3,1", "--json"}));
+  ASSERT_EQ(from.at("overview").size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const size_t query = i == 0 ? 3 : 1;
+    const auto& head = from.at("overview")[i].at("heads")[static_cast<size_t>(model_->interp.facts().heads) + 2];
+    EXPECT_EQ(from.at("overview")[i].at("query"), query);
+    EXPECT_EQ(head.at("layer"), 1);
+    EXPECT_EQ(head.at("head"), 2);
+    const auto row = pattern.begin() + static_cast<int64_t>((2 * 5 + query) * 5);
+    EXPECT_FLOAT_EQ(head.at("weight"), *std::max_element(row, row + 5));
+  }
+  const auto part = json_of(wick_run({"attn", model, "-p", "a1 a5 a9 a77 a3", "--layer", "1", "--head", "2", "--from",
+                                      "0", "--positions", "2,4", "--json"}));
+  EXPECT_FLOAT_EQ(part.at("patterns")[0].at("pattern")[1][0], pattern[(2 * 5 + 4) * 5 + 2]);
+  EXPECT_FLOAT_EQ(part.at("edges")[0].at("weight"), 1);
   const auto text = wick_run({"attn", model, "-p", "a1 a5 a9 a77 a3"});
   EXPECT_TRUE(contains(text.output, "Where each head looks from position 4 a3")) << text.output;
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/process.h"
+#include "engine/generator.h"
 #include "interp/linear_probe.h"
 #include "interp/sparse_autoencoder.h"
 #include "interp/steering.h"
@@ -82,6 +83,80 @@ TEST_F(SteerCommand, UsesSparseAutoencoders) {
                        "--feature 5 is out of range: there are 0 to 4"));
 }
 
+TEST_F(SteerCommand, TakesAFeatureAway) {
+  const int64_t hidden = looked_at_->interp.facts().hidden;
+  std::filesystem::create_directory(path("sae"));
+  Tensor enc = randn({hidden, 3}, 4), dec = randn({3, hidden}, 6);
+  const std::vector<float> bias = {0.5f, 0.f, -1e9f};  // the last feature is never there
+  for (int64_t i = 0; i < dec.numel(); ++i) dec.mutable_data<float>()[i] *= 3;
+  SparseAutoencoder::Weights weights{enc, from_vector(bias, {3}), dec, zeros({hidden}), {}};
+  SparseAutoencoder(SparseAutoencoder::Kind::kRelu, weights, "blocks.1.hook_resid_pre", false).save(path("sae"));
+  const auto without = [&](const char* feature) {
+    return run_json({"steer", "--sae", path("sae"), "--feature", feature, "--off", "-p", "a5 a6 a7", "-n", "6"});
+  };
+  // By hand: what the first feature adds to each row is taken off it.
+  GenerateParams params;
+  params.sampling.temperature = 0;
+  params.max_new_tokens = 6;
+  params.hooks.call("blocks.1.hook_resid_pre", [&](const Tensor& values, const HookMoment&) {
+    const std::vector<float> w = enc.to_vector<float>(), d = dec.to_vector<float>();
+    std::vector<float> x = values.to_vector<float>();
+    const auto width = static_cast<size_t>(hidden);
+    for (size_t row = 0; row < x.size(); row += width) {
+      float feature = bias[0];
+      for (size_t i = 0; i < width; ++i) feature += x[row + i] * w[i * 3];
+      for (size_t i = 0; i < width; ++i) x[row + i] -= std::max(feature, 0.f) * d[i];
+    }
+    return from_vector(x, values.shape());
+  });
+  const std::string expected =
+      Generator(looked_at_->text, {.context = 64}).generate(std::vector<int32_t>{5, 6, 7}, params).text;
+  const auto first = without("0");
+  ASSERT_FALSE(first.contains("failed")) << first;
+  ASSERT_EQ(first.at("answers").size(), 2u);
+  EXPECT_EQ(first.at("answers")[1].at("answer"), expected);
+  EXPECT_NE(first.at("answers")[0].at("answer"), expected);
+  const auto never = without("2").at("answers");
+  EXPECT_EQ(never[0].at("answer"), never[1].at("answer"));
+  EXPECT_TRUE(contains(errors({"steer", "--off", "-P", "a1", "-N", "a2"}), "--off requires --feature"));
+}
+
+// What enters a recurrence is a point as any other.
+TEST_F(SteerCommand, SteersRecurrentModels) {
+  for (const char* family : {"mamba", "mamba2", "rwkv"}) {
+    write_tiny_text_model(family, path(family));
+    LoadOptions load;
+    load.quantize = "auto";
+    const LookedAt model(TextModel::load(path(family), load));
+    const auto made =
+        json_of(wick_run({"steer", path(family), "-P", "a1 a2", "-N", "a9", "--layer", "1", "--point", "mixer_in",
+                          "--save", path("v.safetensors"), "--strength", "30", "-p", "a3 a4", "-n", "6", "--json"}));
+    ASSERT_FALSE(made.contains("failed")) << family << made;
+    const std::vector<std::vector<int32_t>> positive = {{1, 2}}, negative = {{9}};
+    const SteeringVector expected = steering_vector(model.interp, positive, negative, "blocks.1.mixer.hook_in");
+    EXPECT_EQ(SteeringVector::load(path("v.safetensors")).vector.to_vector<float>(),
+              expected.vector.to_vector<float>());
+    EXPECT_GT(expected.length(), 0);
+    GenerateParams params;
+    params.sampling.temperature = 0;
+    params.max_new_tokens = 6;
+    expected.apply(params.hooks, 30);
+    EXPECT_EQ(made.at("answers")[1].at("answer"),
+              Generator(model.text, {.context = 64}).generate(std::vector<int32_t>{3, 4}, params).text)
+        << family;
+  }
+}
+
+TEST_F(SteerCommand, RefusesAPointThatTheModelLacks) {
+  write_tiny_text_model("gpt_neox", path("parallel"));
+  const LookedAt parallel(TextModel::load(path("parallel")));
+  const int64_t hidden = parallel.interp.facts().hidden;
+  SteeringVector{"blocks.1.hook_resid_mid", randn({hidden}, 3), "llama", ""}.save(path("mid.safetensors"));
+  const auto result = wick_run({"steer", path("parallel"), "--load", path("mid.safetensors"), "-p", "a5 a6"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.errors, "wick: this gpt_neox has no 'blocks.1.hook_resid_mid'\n");
+}
+
 TEST_F(SteerCommand, RefusesInOneSentence) {
   EXPECT_TRUE(contains(errors({"steer", "-P", "a1"}), "needs prompts of both kinds"));
   EXPECT_TRUE(contains(errors({"steer", "-P", "a1", "-N", "a2", "--layer", "7"}), "7"));
@@ -127,6 +202,28 @@ TEST_F(ProbeCommand, TrainsSavesAndClassifies) {
   EXPECT_EQ(run_json({"probe", "--load", path("probe.safetensors"), "--data", data}).at("accuracy"), 1.0);
   const auto from_json = run_json({"probe", "--data", write("data.jsonl", json_lines), "--layers", "1"});
   EXPECT_EQ(from_json.at("labels"), nlohmann::json({"true", "false"}));
+}
+
+// The label is the first word, so that the last token tells nothing and the mean does.
+TEST_F(ProbeCommand, KnowsWhichRowItWasTrainedOn) {
+  std::string lines;
+  for (int i = 0; i < 40; ++i) lines += cat(i % 2 ? "a1" : "a2", " a", 20 + i, "\t", i % 2 ? "one" : "two", "\n");
+  const std::string data = write("data.tsv", lines), file = path("probe.safetensors");
+  const auto trained = run_json({"probe", "--data", data, "--row", "mean", "--held-out", "0", "--save", file});
+  ASSERT_FALSE(trained.contains("failed")) << trained;
+  EXPECT_EQ(LinearProbe::load(file).row, TextRow::kMean);
+  const auto alone = run_json({"probe", "--load", file, "-p", "a1 a150"});
+  EXPECT_EQ(alone.at("row"), "mean");
+  EXPECT_EQ(alone, run_json({"probe", "--load", file, "-p", "a1 a150", "--row", "mean"}));
+  EXPECT_EQ(errors({"probe", "--load", file, "-p", "a1 a150", "--row", "last"}),
+            cat("wick: ", file, ": the probe was trained with --row mean, not last\n"));
+  // A file that does not say it is read as before: the last token, unless --row says otherwise.
+  LinearProbe old = LinearProbe::load(file);
+  old.row.reset();
+  old.save(path("old.safetensors"));
+  auto asked = run_json({"probe", "--load", path("old.safetensors"), "-p", "a1 a150", "--row", "mean"});
+  EXPECT_EQ(asked.at("texts"), alone.at("texts"));
+  EXPECT_EQ(run_json({"probe", "--load", path("old.safetensors"), "-p", "a1 a150"}).at("row"), "last");
 }
 
 TEST_F(ProbeCommand, RefusesInOneSentence) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "formats/safetensors_writer.h"
 #include "interp/run_with_cache.h"
 #include "interp/text_measures.h"
@@ -149,6 +152,34 @@ TEST(LogitLensTest, MistakesGetASentence) {
   EXPECT_ERROR(logit_lens(model, tokens, options), kInvalidArgument, "position 7 is asked for");
   EXPECT_ERROR(model.project_to_vocab(zeros({3, 63})), kInvalidArgument, "expected [rows, 64]");
   EXPECT_ERROR(token_losses(model, std::span(tokens).first(1)), kInvalidArgument, "a loss needs two");
+}
+
+// Against plain sums in f64, around the sizes of lanes and blocks.
+TEST(VocabRowTest, SumsAreThoseOfAPlainLoop) {
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  const auto log_sum = [](const std::vector<float>& logits) {
+    double sum = 0;
+    for (const float x : logits) sum += std::exp(static_cast<double>(x));
+    return std::log(sum);
+  };
+  for (const int64_t size : {1, 7, 8, 9, 1023, 1024, 1025, 4099}) {
+    std::vector<float> p = mul(randn({size}, 1), 4).to_vector<float>(), q = mul(randn({size}, 2), 4).to_vector<float>();
+    if (size > 7) p[5] = q[5] = p[6] = kNever;
+    p.back() = 20;  // the largest may be the last
+    double entropy = 0, kl = 0;
+    for (size_t i = 0; i < p.size(); ++i) {
+      const double log_share = p[i] - log_sum(p);
+      if (p[i] == kNever) continue;
+      entropy -= std::exp(log_share) * log_share;
+      kl += std::exp(log_share) * (log_share - (q[i] - log_sum(q)));
+    }
+    const VocabRow row(p), other(q);
+    EXPECT_NEAR(row.log_sum(), log_sum(p), 1e-5) << size;
+    EXPECT_NEAR(other.log_sum(), log_sum(q), 1e-5) << size;
+    EXPECT_NEAR(row.entropy(), entropy, 1e-5) << size;
+    EXPECT_NEAR(kl_divergence(row, other), kl, 1e-4) << size;
+    EXPECT_NEAR(kl_divergence(row, row), 0, 1e-5) << size;
+  }
 }
 
 TEST(VocabRowTest, TiesGoToTheLowerNumber) {

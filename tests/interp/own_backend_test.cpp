@@ -2,6 +2,8 @@
 // of the rows so far, times a matrix.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "interp/attribution.h"
 #include "interp/head_scores.h"
 #include "interp/logit_lens.h"
@@ -84,6 +86,7 @@ TEST(OwnBackendTest, TheToolsWorkOnIt) {
   const SweepMap map = patch_sweep(model, clean, corrupted, HookPoint::kResidPre, {}, metric);
   EXPECT_EQ(map.restored(0, 1), 1);  // the only token that differs
   EXPECT_EQ(map.restored(0, 2), 0);
+  EXPECT_FALSE(std::signbit(map.restored(0, 2)));
   EXPECT_NE(map.clean, map.corrupted);
 
   const Attribution parts = attribute_logit(model, clean, {4, 11});

@@ -173,13 +173,56 @@ TEST(ProbeTest, ReadsTheLastTokenOffHiddenStates) {
   EXPECT_GT(report.test_accuracy, 0.85);  // by chance: a third
   probe.point = "blocks.1.hook_resid_pre";
   const TempFolder temp;
+  probe.save(temp.path() / "old.safetensors");
+  EXPECT_FALSE(LinearProbe::load(temp.path() / "old.safetensors").row) << "files did not always say it";
+  probe.row = TextRow::kMean;
   probe.save(temp.path() / "probe.safetensors");
   const LinearProbe back = LinearProbe::load(temp.path() / "probe.safetensors");
   EXPECT_EQ(back.point, probe.point);
+  EXPECT_EQ(back.row, TextRow::kMean);
   EXPECT_EQ(back.classes(), 3);
   expect_identical(back.probabilities(rows), probe.probabilities(rows), "probabilities");
   const Tensor shares = sum(back.probabilities(rows), {1});
   expect_close(shares, ones({60}), 1e-5, "shares add up");
+}
+
+TEST(TextRowsTest, AreTheLastRowsOrTheMeansOfACapture) {
+  const LanguageInterp model = interp_of("qwen3");
+  std::vector<std::vector<int32_t>> texts;
+  for (int32_t length = 1; length <= 35; ++length) {
+    texts.emplace_back();
+    for (int32_t i = 0; i < length; ++i) texts.back().push_back((length * 7 + i * i) % 190);
+  }
+  const std::vector<std::string> points = {"blocks.1.hook_resid_post", "hook_embed", "blocks.0.attn.hook_z"};
+  const std::vector<Tensor> last = text_rows(model, texts, points, TextRow::kLast);
+  int64_t reports = 0;
+  const std::vector<Tensor> mean = text_rows(model, texts, points, TextRow::kMean, [&](int64_t done, int64_t total) {
+    EXPECT_LT(done, total);
+    EXPECT_EQ(total, 35);
+    ++reports;
+  });
+  EXPECT_GT(reports, 1);
+  CaptureOptions capture;
+  capture.points = points;
+  for (const size_t text : {0u, 16u, 34u}) {
+    const ActivationCache cache = run_with_cache(model, texts[text], capture).cache;
+    for (size_t point = 0; point < points.size(); ++point) {
+      const Tensor& values = cache.at(points[point]);
+      const int64_t width = values.numel() / values.dim(0);
+      const std::vector<float> all = values.to_vector<float>(), lasts = last[point].to_vector<float>(),
+                               means = mean[point].to_vector<float>();
+      ASSERT_EQ(last[point].shape(), Shape({35, width}));
+      for (int64_t i = 0; i < width; ++i) {
+        double sum = 0;
+        for (int64_t row = 0; row < values.dim(0); ++row) sum += all[static_cast<size_t>(row * width + i)];
+        const auto at = static_cast<size_t>(static_cast<int64_t>(text) * width + i);
+        EXPECT_EQ(lasts[at], all[static_cast<size_t>((values.dim(0) - 1) * width + i)]);
+        EXPECT_FLOAT_EQ(means[at], static_cast<float>(sum / static_cast<double>(values.dim(0))));
+      }
+    }
+  }
+  EXPECT_ERROR(text_rows(model, texts, "blocks.0.mlp.hook_expert_weights"), kInvalidArgument,
+               "this qwen3 has no 'blocks.0.mlp.hook_expert_weights'");
 }
 
 TEST(ProbeTest, MistakesGetASentence) {
@@ -194,6 +237,13 @@ TEST(ProbeTest, MistakesGetASentence) {
   EXPECT_ERROR(LinearProbe::train(rows, labels, 2).classify(randn({2, 5}, 1)), kInvalidArgument, "expected [n, 4]");
   const TempFolder temp;
   const auto path = temp.path() / "x.safetensors";
+  Metadata metadata;
+  metadata.set_text("wick.row", "first");
+  SafetensorsWriter odd(path, {{"weight", DType::kF32, {2, 4}}, {"bias", DType::kF32, {2}}}, metadata);
+  odd.write("weight", zeros({2, 4}));
+  odd.write("bias", zeros({2}));
+  odd.finish();
+  EXPECT_ERROR(LinearProbe::load(path), kBadFile, "wick.row is 'first', expected last or mean");
   SafetensorsWriter writer(path, {{"weight", DType::kF32, {2, 4}}, {"bias", DType::kF32, {3}}});
   writer.write("weight", zeros({2, 4}));
   writer.write("bias", zeros({3}));

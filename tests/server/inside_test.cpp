@@ -162,6 +162,31 @@ TEST_F(InsideTest, ASweepStreamsTheLibrarysMap) {
   }
 }
 
+TEST_F(InsideTest, ALensTellsHowFarItIs) {
+  OrderedJson body = about(kClean);
+  const OrderedJson plain = ask("lens", body);
+  body["stream"] = true;
+  const std::vector<ServerEvent> events = server().stream("/v1/wick/lens", body.dump());
+  ASSERT_GT(events.size(), 3u);
+  EXPECT_EQ(events.back().data, "[DONE]");
+  OrderedJson lens = OrderedJson::parse(events[events.size() - 2].data);
+  EXPECT_EQ(lens["type"], "lens");
+  lens.erase("type");
+  EXPECT_EQ(lens, plain);
+  int64_t before = -1;
+  for (size_t i = 0; i + 2 < events.size(); ++i) {
+    const OrderedJson event = OrderedJson::parse(events[i].data);
+    EXPECT_EQ(event["type"], "progress");
+    EXPECT_EQ(event["total"], 9 * kClean.size());
+    EXPECT_GT(event["done"].get<int64_t>(), before);
+    before = event["done"].get<int64_t>();
+  }
+  EXPECT_EQ(before, 8 * static_cast<int64_t>(kClean.size())) << "the last layer is still to come";
+  // What is wrong with the request is told before the first event.
+  body["positions"] = {99};
+  EXPECT_EQ(server().post("/v1/wick/lens", body.dump()).status, 400);
+}
+
 TEST_F(InsideTest, ASweepWithoutMetricTakesTheLikeliestAnswers) {
   const LanguageInterp model = ember_inside();
   const OrderedJson body = {{"clean", about(kClean)}, {"corrupted", about(kOther)}, {"layers", {0}}};
@@ -208,6 +233,18 @@ TEST_F(InsideTest, PatchingEverythingGivesTheSourcesAnswer) {
   other["max_tokens"] = 0;
   EXPECT_EQ(patched["edited"]["next"], ask("run", other)["plain"]["next"]);
   EXPECT_NE(patched["edited"]["next"], patched["plain"]["next"]);
+  // What is seen of the patched run is what is seen of the source's.
+  for (const char* what : {"lens", "norms", "heads", "attention"}) {
+    OrderedJson seen = body;
+    seen.erase("max_tokens");
+    OrderedJson shown = ask(what, seen), expected = ask(what, about(kOther));
+    EXPECT_NE(shown, ask(what, about(kClean))) << what;
+    for (OrderedJson* each : {&shown, &expected}) {
+      each->erase("tokens");
+      each->erase("pieces");
+    }
+    EXPECT_EQ(shown, expected) << what;
+  }
   // Of one position that is the same in both, nothing changes.
   body["edits"] = {{{"site", "blocks.0.hook_resid_pre"}, {"kind", "patch"}, {"positions", {0}}}};
   EXPECT_EQ(ask("run", body)["kl"], 0);
@@ -235,6 +272,8 @@ TEST_F(InsideTest, WhatMakesNoSenseIsTold) {
   expect("attention", {{"tokens", {1, 2}}, {"heads", {4}}}, "4");
   expect("run", {{"tokens", {1, 2}}, {"max_tokens", 100000}}, "max_tokens");
   expect("run", {{"tokens", {1, 2}}, {"source", about({1})}}, "same length");
+  expect("lens", {{"tokens", {1, 2}}, {"source", about({1})}}, "same length");
+  expect("norms", {{"tokens", {1}}, {"edits", {{{"site", "hook_embed"}, {"kind", "patch"}}}}}, "with a source");
   expect("run", {{"tokens", {1}}, {"edits", {{{"site", "hook_embed"}, {"kind", "patch"}}}}}, "with a source");
   expect("run", {{"tokens", {1}}, {"edits", {{{"site", "blocks.0.attn.hook_z"}, {"kind", "zero"}, {"heads", {77}}}}}},
          "head 77");

@@ -12,6 +12,7 @@
 #include "support/inspect_server.h"
 #include "support/needs_ember.h"
 #include "support/temp_folder.h"
+#include "support/tiny_text_models.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -221,6 +222,59 @@ TEST_F(InspectTest, AnEditThatFailsInThePassFailsAlone) {
   for (const std::string& text : heard) EXPECT_EQ(text, plain);
 }
 
+// Attention and MLP of gpt_neox run side by side, so that its layers have no middle; those of llama have.
+TEST(InspectPoints, AChangeAtAPointThatTheModelLacksIsRefused) {
+  const TempFolder folder;
+  std::vector<ModelEntry> models;
+  for (const char* family : {"gpt_neox", "llama"}) {
+    write_tiny_text_model(family, folder.path() / family);
+    EngineOptions engine;
+    engine.context = 64;
+    engine.kv_bytes = 1 << 20;
+    models.push_back({family, folder.path() / family, {}, engine});
+  }
+  const ApiServer server(models, {}, nullptr, nullptr, std::make_unique<Inspector>(InspectOptions()));
+  const std::vector<int32_t> prompt = {1, 5, 9, 77};
+  const auto hidden = static_cast<size_t>(tiny_text_model("gpt_neox")->model().facts().hidden);
+  const std::vector<OrderedJson> changes = {
+      {{"edits", {{{"site", "blocks.1.hook_resid_mid"}, {"kind", "zero"}}}}},
+      {{"edits", {{{"site", "blocks.1.hook_resid_mid"}, {"kind", "scale"}, {"factor", 0.5}, {"positions", {-1}}}}}},
+      {{"steer", {{{"point", "blocks.1.hook_resid_mid"}, {"values", std::vector<float>(hidden, 1.f)}}}}},
+  };
+  const std::string sentence = "this gpt_neox has no 'blocks.1.hook_resid_mid'";
+  for (const OrderedJson& change : changes) {
+    for (const bool is_stream : {false, true}) {
+      OrderedJson body = {{"model", "gpt_neox"}, {"prompt", prompt}, {"max_tokens", 4}, {"stream", is_stream}};
+      const HttpAnswer answer = server.post(kCompletions, with(body, change));
+      EXPECT_EQ(answer.status, 400) << answer.body;
+      EXPECT_EQ(error_of(answer)["message"], sentence);
+    }
+    for (const char* path : {"lens", "attention", "norms", "heads", "run"}) {
+      OrderedJson body = change;
+      body["model"] = "gpt_neox";
+      body["tokens"] = prompt;
+      const HttpAnswer answer = server.post(cat("/v1/wick/", path), body.dump());
+      EXPECT_EQ(answer.status, 400) << path << answer.body;
+      EXPECT_EQ(error_of(answer)["message"], sentence) << path;
+    }
+  }
+  // Where there is one, it is changed as the library changes it.
+  const auto logits = [&](const char* family, OrderedJson edits) {
+    const OrderedJson body = {{"model", family}, {"tokens", prompt}, {"edits", std::move(edits)}, {"max_tokens", 0}};
+    return server.answer("/v1/wick/run", body.dump());
+  };
+  EXPECT_GT(logits("llama", changes[0]["edits"])["kl"], 0);
+  EXPECT_GT(logits("gpt_neox", {{{"site", "blocks.1.hook_mlp_out"}, {"kind", "zero"}}})["kl"], 0);
+  // Every layer that has it, if any does; the last points are met in every pass.
+  EXPECT_GT(logits("llama", {{{"site", "blocks.*.hook_resid_mid"}, {"kind", "zero"}}})["kl"], 0);
+  EXPECT_GT(logits("llama", {{{"site", "hook_logits"}, {"kind", "zero"}}})["kl"], 0);
+  EXPECT_GT(logits("llama", {{{"site", "ln_final.hook_normalized"}, {"kind", "zero"}}})["kl"], 0);
+  const OrderedJson none = {{"model", "gpt_neox"}, {"prompt", prompt}};
+  const OrderedJson every = {{"edits", {{{"site", "blocks.*.hook_resid_mid"}, {"kind", "zero"}}}}};
+  EXPECT_EQ(error_of(server.post(kCompletions, with(none, every)))["message"],
+            "this gpt_neox has no 'blocks.*.hook_resid_mid'");
+}
+
 TEST_F(InspectTest, WhatMakesNoSenseIsToldByField) {
   const auto problem = [&](const char* wick, int n = 1) {
     OrderedJson body = ask();
@@ -256,7 +310,7 @@ TEST_F(InspectTest, WhatMakesNoSenseIsToldByField) {
   expect(R"({"edits": [{"site": "hook_embed", "kind": "knockout"}]})", "wick.edits[0].site", "hook_attn_scores");
   expect(R"({"edits": [{"site": "blocks.0.attn.hook_attn_scores", "kind": "knockout", "heads": [99]}]})",
          "wick.edits[0]", "99");
-  expect(R"({"edits": [{"site": "hook_embed", "kind": "patch"}]})", "wick.edits[0].kind", "/v1/wick/run");
+  expect(R"({"edits": [{"site": "hook_embed", "kind": "patch"}]})", "wick.edits[0].kind", "/v1/wick/ with a source");
   const std::string many = problem(R"({"capture": ["hook_embed"]})", 2);
   EXPECT_NE(many.find("one answer"), std::string::npos) << many;
   OrderedJson edits = OrderedJson::array();

@@ -74,6 +74,17 @@ onPage('a prompt is seen from the inside', inside, async (page, mock) => {
   await page.screenshot('inside-attention');
 });
 
+onPage('a lens that takes long tells how far it is', inside, async (page, mock) => {
+  mock.inside.pace = 250;
+  await fill(page, 'inside-prompt', 'The capital of France is');
+  await page.click('.inside-form .primary');
+  await page.waitFor(() => document.querySelector('[data-card="lens"] progress:not([hidden])')?.value > 0.3);
+  assert.equal(await page.run(() => document.querySelector('[data-card="lens"] .cell-grid').hidden), true);
+  await page.screenshot('inside-waiting');
+  await page.waitFor(() => document.querySelector('[data-card="lens"] .cell-grid:not([hidden])'));
+  await page.waitFor(() => document.querySelector('[data-card="lens"] progress').hidden);
+});
+
 onPage('a cell is zeroed and the answer changes, and back', inside, async (page, mock) => {
   await look(page);
   await clickAt(page, await cellPoint(page, '[data-card="lens"]', 2, 1));
@@ -95,6 +106,57 @@ onPage('a cell is zeroed and the answer changes, and back', inside, async (page,
   await page.click('.edit-list button');
   await page.waitFor(() => document.querySelectorAll('.edit-list li').length === 0);
   await page.waitFor(() => document.querySelectorAll('.outcome')[1].hidden);
+});
+
+// What the popover says of a cell of the lens.
+async function cellSays(page, row, column) {
+  await page.send('Input.dispatchMouseEvent', {type: 'mouseMoved', x: 2, y: 2});
+  const point = await cellPoint(page, '[data-card="lens"]', row, column);
+  await page.send('Input.dispatchMouseEvent', {type: 'mouseMoved', ...point});
+  await page.waitFor(() => document.querySelector('.cell-popover:not([hidden])'));
+  return page.text('.cell-popover');
+}
+
+const showRun = (page, value) =>
+  page.run((wanted) => {
+    const run = document.querySelector('select[aria-label="Run"]');
+    run.value = wanted;
+    run.dispatchEvent(new Event('change'));
+  }, value);
+
+const mapsAre = (page, run) =>
+  page.waitFor((wanted) => document.querySelector(`.inside-main[data-run="${wanted}"]:not(.waiting)`), run);
+
+onPage('the maps show the run as it is or with the edits', inside, async (page, mock) => {
+  await look(page, 'The capital of France is', 'The capital of Spain is');
+  const runIsOffered = () => page.run(() => !document.querySelector('select[aria-label="Run"]').closest('p').hidden);
+  assert.equal(await runIsOffered(), false);
+  const plain = await cellSays(page, 0, 1);
+  await clickAt(page, await cellPoint(page, '[data-card="lens"]', 2, 1));
+  await page.waitFor(() => document.querySelectorAll('.cell-menu button').length === 6);
+  await page.click('.cell-menu button:nth-of-type(4)');
+  await page.waitFor(() => document.querySelectorAll('.edit-list li').length === 1);
+  assert.equal(await runIsOffered(), true);
+  assert.equal(await cellSays(page, 0, 1), plain); // until the other run is asked for
+  await showRun(page, 'edited');
+  await mapsAre(page, 'edited');
+  for (const what of ['lens', 'norms', 'heads', 'attention']) {
+    const {body} = mock.inside.requests.filter(({pathname}) => pathname.endsWith(what)).at(-1);
+    assert.deepEqual(body.edits, [{site: 'blocks.3.hook_resid_pre', kind: 'patch', positions: [1]}], what);
+    assert.deepEqual(body.source, {prompt: 'The capital of Spain is'}, what);
+  }
+  assert.notEqual(await cellSays(page, 0, 1), plain);
+  await page.screenshot('inside-edited-run');
+  await showRun(page, 'plain');
+  await mapsAre(page, 'plain');
+  assert.equal(await cellSays(page, 0, 1), plain);
+  // Taking the last edit back leaves nothing to choose.
+  await showRun(page, 'edited');
+  await mapsAre(page, 'edited');
+  await page.click('.edit-list button');
+  await mapsAre(page, 'plain');
+  assert.equal(await runIsOffered(), false);
+  assert.equal(await cellSays(page, 0, 1), plain);
 });
 
 onPage('attention is cut by edge and by head, as a matrix and as arcs', inside, async (page, mock) => {

@@ -45,7 +45,8 @@ export class MockInside {
     const kl = [];
     points.forEach((_, layer) =>
       tokens.forEach((token, position) => {
-        const first = Math.floor(noise(layer > this.layers / 2 ? 99 : layer, position) * words.length);
+        const shift = body.edits?.length ?? 0; // every edit turns each cell by one word
+        const first = shift + Math.floor(noise(layer > this.layers / 2 ? 99 : layer, position) * words.length);
         const sure = 0.15 + (0.8 * layer * noise(position, 5)) / this.layers;
         for (let at = 0; at < top; ++at) {
           ids.push((first + at) % words.length);
@@ -82,7 +83,8 @@ export class MockInside {
     const {tokens, pieces} = this.textOf(body);
     const norms = [];
     for (let layer = 0; layer <= this.layers; ++layer) {
-      tokens.forEach((_, at) => norms.push((at === 0 ? 40 : 3) * (layer + 1) * (1 + noise(layer, at))));
+      const most = body.edits?.length ? 20 : 40;
+      tokens.forEach((_, at) => norms.push((at === 0 ? most : 3) * (layer + 1) * (1 + noise(layer, at))));
     }
     return {tokens, pieces, layers: this.layers, norms};
   }
@@ -151,12 +153,27 @@ export class MockInside {
     return null;
   }
 
+  async streamLens(body, response) {
+    response.writeHead(200, {'Content-Type': 'text/event-stream'});
+    const send = (event) => response.write(`data: ${JSON.stringify(event)}\n\n`);
+    for (let done = 0; done < this.layers; ++done) {
+      send({type: 'progress', done, total: this.layers});
+      await new Promise((resolve) => setTimeout(resolve, this.pace));
+    }
+    send({type: 'lens', ...this.lens(body)});
+    response.end('data: [DONE]\n\n');
+  }
+
   // The answer to a path, or undefined.
   async answer(pathname, body, response) {
     this.requests.push({pathname, body});
     if (pathname === '/v1/wick/patch') {
       const problem = await this.patch(body, response);
       return problem && {error: problem};
+    }
+    if (body.stream) {
+      await this.streamLens(body, response);
+      return null;
     }
     const answers = {lens: 'lens', attention: 'attention', norms: 'norms', heads: 'headScores', run: 'run'};
     const method = answers[pathname.split('/').pop()];

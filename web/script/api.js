@@ -102,9 +102,9 @@ export async function aboutInside(model, signal) {
   return (await request(`/v1/wick?model=${encodeURIComponent(model)}`, {signal})).json();
 }
 
-// A patching sweep, layer by layer.
-export function streamPatch(body, signal) {
-  return jsonEvents('/v1/wick/patch', {body, signal});
+// The same in events, where it takes long: 'lens' or 'patch'.
+export function watchInside(what, body, signal) {
+  return jsonEvents(`/v1/wick/${what}`, {body, signal});
 }
 
 // How an engine stands, a few times per second, until aborted.

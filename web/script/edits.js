@@ -5,6 +5,7 @@ import {percent} from './format.js';
 import {visible} from './tokens.js';
 
 export class EditsCard {
+  // changed(): there are other edits, or the maps are to show the other run.
   constructor({complain, changed}) {
     Object.assign(this, {complain, changed});
     this.edits = []; // {label, edit, cell}
@@ -13,12 +14,20 @@ export class EditsCard {
     this.plain = el('div', {class: 'outcome'});
     this.edited = el('div', {class: 'outcome', 'aria-live': 'polite'});
     this.kl = el('p', {class: 'hint'});
+    this.run = el(
+      'select',
+      {'aria-label': 'Run', onchange: () => this.changed()},
+      el('option', {value: 'plain'}, 'as it is'),
+      el('option', {value: 'edited'}, 'with the edits'),
+    );
+    this.runField = el('p', {class: 'picks', hidden: true}, el('label', {}, 'Maps show the run ', this.run));
     this.element = el(
       'section',
       {class: 'card edits', hidden: true, 'data-card': 'answer'},
       el('div', {class: 'card-head'}, el('h2', {}, 'Answer'), this.kl),
       this.hint,
       this.list,
+      this.runField,
       el('div', {class: 'outcomes'}, this.plain, this.edited),
     );
   }
@@ -27,34 +36,45 @@ export class EditsCard {
   start(body, source, signal) {
     Object.assign(this, {body, source, signal, edits: []});
     this.element.hidden = false;
-    return this.run();
+    this.run.value = 'plain';
+    return this.answer();
+  }
+
+  // The edits, as requests carry them.
+  get changes() {
+    const edits = this.edits.map(({edit}) => edit);
+    const needsSource = edits.some(({kind}) => kind === 'patch');
+    return {edits, ...(needsSource ? {source: this.source} : {})};
+  }
+
+  // Those of the run that the maps show.
+  get shownChanges() {
+    return this.edits.length && this.run.value === 'edited' ? this.changes : {};
   }
 
   add(label, edit, cell = null) {
     this.edits.push({label, edit, cell});
-    return this.run();
+    return this.answer();
   }
 
   remove(index) {
     this.edits.splice(index, 1);
     this.list.querySelectorAll('button')[Math.min(index, this.edits.length - 1)]?.focus();
-    return this.run();
+    return this.answer();
   }
 
-  async run() {
+  async answer() {
     this.showList();
-    this.changed(this.edits);
+    this.changed();
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
     const stop = () => abort.abort();
     this.signal.addEventListener('abort', stop);
     this.element.classList.add('waiting');
-    const edits = this.edits.map(({edit}) => edit);
-    const needsSource = edits.some(({kind}) => kind === 'patch');
-    const body = {...this.body, edits, max_tokens: 24, top: 6, ...(needsSource ? {source: this.source} : {})};
+    const body = {...this.body, ...this.changes, max_tokens: 24, top: 6};
     try {
-      const answer = await lookInside('run', body, abort.signal);
-      if (!abort.signal.aborted) this.show(answer);
+      const outcomes = await lookInside('run', body, abort.signal);
+      if (!abort.signal.aborted) this.show(outcomes);
     } catch (error) {
       if (!abort.signal.aborted) this.complain(error.message);
     }
@@ -64,6 +84,7 @@ export class EditsCard {
 
   showList() {
     this.hint.hidden = this.edits.length > 0;
+    this.runField.hidden = !this.edits.length;
     this.list.replaceChildren(
       ...this.edits.map(({label}, index) =>
         el('li', {}, el('span', {}, label), iconButton('close', `Take back: ${label}`, () => this.remove(index))),

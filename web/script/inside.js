@@ -17,7 +17,7 @@ export class InsideView {
     this.title = 'Inside';
     this.notice = el('p', {class: 'notice', role: 'alert', hidden: true});
     const complain = (text) => this.complain(text);
-    this.edits = new EditsCard({complain, changed: (edits) => this.lens.mark(edits)});
+    this.edits = new EditsCard({complain, changed: () => this.turn()});
     this.lens = new LensCard({pick: (...cell) => this.pickCell(...cell)});
     this.attention = new AttentionCard({
       complain,
@@ -28,6 +28,14 @@ export class InsideView {
     this.patching = new PatchingCard({complain, pick: (...cell) => this.pickPatched(...cell)});
     this.form = this.buildForm();
     this.closed = this.buildClosed();
+    this.maps = el(
+      'div',
+      {class: 'inside-main'},
+      this.lens.element,
+      this.attention.element,
+      this.norms.element,
+      this.patching.element,
+    );
     this.element = el(
       'div',
       {class: 'inside'},
@@ -35,19 +43,7 @@ export class InsideView {
       this.closed,
       this.form,
       this.notice,
-      el(
-        'div',
-        {class: 'inside-columns'},
-        el(
-          'div',
-          {class: 'inside-main'},
-          this.lens.element,
-          this.attention.element,
-          this.norms.element,
-          this.patching.element,
-        ),
-        this.edits.element,
-      ),
+      el('div', {class: 'inside-columns'}, this.maps, this.edits.element),
     );
     picker.addEventListener('change', () => this.isShown && this.ask());
   }
@@ -155,14 +151,12 @@ export class InsideView {
     document.body.classList.add('computing');
     try {
       await this.ask();
-      const body = {model: settings.model, ...text};
+      this.body = {model: settings.model, ...text};
       this.patching.prepare(settings.model, text, other);
       this.hasOther = other !== null;
-      const answered = this.edits.start(body, other, signal);
-      this.lens.show(await lookInside('lens', {...body, top: 5}, signal));
-      this.lens.mark([]);
-      this.norms.show(await lookInside('norms', body, signal));
-      await this.attention.start(body, this.facts, signal);
+      this.shown = null; // nothing to turn while the maps are drawn
+      const answered = this.edits.start(this.body, other, signal);
+      await this.draw();
       await answered;
     } catch (error) {
       if (!signal.aborted) this.complain(error.message);
@@ -170,6 +164,36 @@ export class InsideView {
     if (this.abort !== abort) return;
     this.stop.hidden = true;
     document.body.classList.remove('computing');
+  }
+
+  // The maps of the run that is to be seen; whatever else is being drawn gives way.
+  async draw() {
+    this.drawing?.abort();
+    const drawing = (this.drawing = new AbortController());
+    const {signal} = drawing;
+    const stop = () => drawing.abort();
+    this.abort.signal.addEventListener('abort', stop);
+    const changes = this.edits.shownChanges;
+    const body = {...this.body, ...changes};
+    this.shown = JSON.stringify(changes);
+    this.maps.classList.add('waiting');
+    try {
+      await this.lens.load(body, signal);
+      this.lens.mark(this.edits.edits);
+      this.maps.dataset.run = changes.edits ? 'edited' : 'plain';
+      this.norms.show(await lookInside('norms', body, signal));
+      await this.attention.start(body, this.facts, signal);
+    } catch (error) {
+      if (!signal.aborted) this.complain(error.message);
+    }
+    this.abort.signal.removeEventListener('abort', stop);
+    if (this.drawing === drawing) this.maps.classList.remove('waiting');
+  }
+
+  // Edits came or went, or the other run is to be seen.
+  turn() {
+    this.lens.mark(this.edits.edits);
+    if (this.shown !== null && this.shown !== JSON.stringify(this.edits.shownChanges)) this.draw();
   }
 
   token(position) {

@@ -1,5 +1,6 @@
 // The logit lens as a grid, what each layer would say at each token, and the length of the residual stream below it.
 import {el} from './dom.js';
+import {watchInside} from './api.js';
 import {CellGrid} from './cell_grid.js';
 import {percent} from './format.js';
 import {visible} from './tokens.js';
@@ -21,6 +22,7 @@ export class LensCard {
       {'aria-label': 'Colour', onchange: () => this.draw()},
       shades.map(([value, text]) => el('option', {value}, text)),
     );
+    this.progress = el('progress', {hidden: true, 'aria-label': 'How much of the lens is there'});
     this.grid = new CellGrid({
       label: 'Logit lens: layers from bottom to top, tokens from left to right',
       describe: (row, column) => this.describe(row, column),
@@ -36,13 +38,27 @@ export class LensCard {
         el('p', {class: 'picks'}, el('label', {}, 'Colour: ', this.shade)),
       ),
       el('p', {class: 'hint'}, 'What the model would say next if it ended at this layer. The top row is its answer.'),
+      this.progress,
       this.grid.element,
     );
   }
 
+  // body: the text and its changes, as requests carry them.
+  async load(body, signal) {
+    this.element.hidden = this.progress.hidden = false;
+    this.progress.value = 0;
+    try {
+      for await (const event of watchInside('lens', {...body, top: 5, stream: true}, signal)) {
+        if (event.type === 'lens') this.show(event);
+        else this.progress.value = event.done / event.total;
+      }
+    } finally {
+      this.progress.hidden = true;
+    }
+  }
+
   show(lens) {
     this.lens = lens;
-    this.element.hidden = false;
     this.draw();
   }
 

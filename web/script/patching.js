@@ -1,6 +1,6 @@
 // A patching sweep: one cell of the first text's run at a time is put into the second's. Filled layer by layer.
 import {announce, el} from './dom.js';
-import {streamPatch} from './api.js';
+import {watchInside} from './api.js';
 import {CellGrid} from './cell_grid.js';
 import {fixed} from './format.js';
 import {visible} from './tokens.js';
@@ -81,7 +81,7 @@ export class PatchingCard {
       by: this.by.value,
     };
     try {
-      for await (const event of streamPatch(body, abort.signal)) this.take(event);
+      for await (const event of watchInside('patch', body, abort.signal)) this.take(event);
       announce('The sweep is done.');
     } catch (error) {
       if (!abort.signal.aborted) this.complain(error.message);

@@ -216,15 +216,17 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
   auto* locals = reinterpret_cast<float*>(memory + M::kLocal);
   auto* packed = reinterpret_cast<uint4*>(memory + M::kWeights);
   const LaneRows rows(plan, tile_rows, tile_rows.first_row, kv_head);
-  if (plan.rows.steady) {
-    if (works) fetch_tile<T, kDim>(plan, plan.rows.table + sequence * plan.rows.table_row, kv_head, tile, first, last);
-    wait_for_previous();
-  }
+  const int32_t* table = plan.rows.table + sequence * plan.rows.table_row;
   float scores[kKeys / 8][4] = {};
   char* my_tile = memory + warp * KeyTile<kDim>::kBytes;
-  if (works) {
-    start_tile<T, kDim>(plan, plan.rows.table + sequence * plan.rows.table_row, kv_head, tile, first, last, keys);
+  // What came before a new token is there already.
+  const bool early = kTurns && plan.rows.steady;
+  if (works && early) start_tile<T, kDim>(plan, table, kv_head, tile, first, last, keys);
+  if (plan.rows.steady) {
+    if (works && !early) fetch_tile<T, kDim>(plan, table, kv_head, tile, first, last);
+    wait_for_previous();
   }
+  if (works && !early) start_tile<T, kDim>(plan, table, kv_head, tile, first, last, keys);
   const bool adds = kTurns && works && last == end.position && tile == last / kKeys;
   NewToken<T, kDim> token;
   if constexpr (kTurns) {

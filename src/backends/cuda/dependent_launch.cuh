@@ -20,21 +20,36 @@ __device__ __forceinline__ void let_next_start() {
 #endif
 }
 
+// Blocks of the grid in clusters of `cluster` (more than 1 only from compute capability 9.0 on).
 template <typename... Parameters, typename... Arguments>
-void launch_dependent(Device device, const char* what, void (*kernel)(Parameters...), dim3 grid, unsigned threads,
-                      size_t shared, const Arguments&... arguments) {
+void launch_clusters(Device device, const char* what, void (*kernel)(Parameters...), dim3 grid, unsigned cluster,
+                     unsigned threads, size_t shared, const Arguments&... arguments) {
   const Runtime& use = runtime(device);
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = shared;
   config.stream = use.stream;
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &early;
-  config.numAttrs = use.major >= 9 ? 1 : 0;
+  cudaLaunchAttribute attributes[2]{};
+  config.attrs = attributes;
+  if (use.major >= 9) {
+    cudaLaunchAttribute& early = attributes[config.numAttrs++];
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (cluster > 1) {
+    cudaLaunchAttribute& together = attributes[config.numAttrs++];
+    together.id = cudaLaunchAttributeClusterDimension;
+    together.val.clusterDim.x = cluster;
+    together.val.clusterDim.y = together.val.clusterDim.z = 1;
+  }
   check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), device, what);
+}
+
+template <typename... Parameters, typename... Arguments>
+void launch_dependent(Device device, const char* what, void (*kernel)(Parameters...), dim3 grid, unsigned threads,
+                      size_t shared, const Arguments&... arguments) {
+  launch_clusters(device, what, kernel, grid, 1, threads, shared, arguments...);
 }
 
 }  // namespace wick::cuda

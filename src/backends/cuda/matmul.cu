@@ -193,15 +193,34 @@ bool are_weights(const Tensor& a, const Tensor& b, const Tensor& out) {
          b.dim(row) % 8 == 0 && b.dim(row) > 0 && aligned(b.raw(), 16);
 }
 
+// Up to how many rows the kernel that reads x as it is beats those with tensor maps.
+constexpr int64_t kFewMappedRows = 4;
+
+bool prefers_few_rows(const Runtime& use, const WeightPlan& plan) {
+  return fits_few_rows(use, plan) && (plan.m <= kFewMappedRows || !fits_batch(use, plan));
+}
+
+// x in the dtype of the weights.
+void multiply_rounded(Device device, const WeightPlan& plan) {
+  const Runtime& use = runtime(device);
+  if (prefers_few_rows(use, plan)) return multiply_few_rows(device, plan);
+  if (fits_batch(use, plan)) return multiply_batch(device, plan);
+  if (fits_hopper(use, plan)) return multiply_hopper(device, plan);
+  multiply_tiles(device, plan);
+}
+
 }  // namespace
 
+bool takes_gated_weights(const Runtime& use, const WeightPlan& plan) {
+  return prefers_few_rows(use, plan) || fits_batch(use, plan) || fits_hopper(use, plan);
+}
+
 void multiply_weights(Device device, const WeightPlan& plan) {
-  const Runtime& use = runtime(device);
   const bool changes = plan.norm_weight || plan.up;
   // Several rows are normed side by side, one could as well be by everybody who needs it.
-  if (plan.gated || (fits_few_rows(use, plan) && (plan.m == 1 || !changes))) return multiply_few_rows(device, plan);
+  if (prefers_few_rows(runtime(device), plan) && (plan.m == 1 || !changes)) return multiply_few_rows(device, plan);
   const bool as_is = !changes && plan.x_dtype == plan.dtype && aligned(plan.x, 16);
-  if (as_is) return multiply_tiles(device, plan);
+  if (as_is) return multiply_rounded(device, plan);
   // The tensor cores take both sides in one dtype.
   const Scratch rounded(device, static_cast<size_t>(plan.m * plan.k * 2));
   const auto rows = static_cast<unsigned>(plan.m);
@@ -219,7 +238,7 @@ void multiply_weights(Device device, const WeightPlan& plan) {
   same.x = rounded.as<void>();
   same.x_dtype = plan.dtype;
   same.norm_weight = same.up = nullptr;
-  fits_few_rows(use, same) ? multiply_few_rows(device, same) : multiply_tiles(device, same);
+  multiply_rounded(device, same);
 }
 
 void matmul(const Tensor& a, const Tensor& b, const Tensor& out) {

@@ -1,6 +1,3 @@
-#include <cstdio>
-#include <cstdlib>
-
 #include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/launch.cuh"
@@ -10,16 +7,17 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kWarps = kParts, kRows = 16;  // weights' rows of a tile
-constexpr int kStageBytes = kRows * 128;    // pieces of 64 columns; each warp has several under way
-constexpr int kMostTokens = 8;
+constexpr int kWarps = kParts, kMostTokens = 8;
 constexpr int kPad = 8;  // elements between rows of x, so that eight of them lie in different banks
 static_assert(kWarps * 32 == kThreads);
 
-// Of a kernel for up to kTokens rows of x.
-template <int kTokens, int kStages>
+// A kernel for up to kTokens rows of x: tiles of kRows (8 or 16) rows of weights, in pieces of 64 columns of which each
+// warp has kStages under way. Small tiles keep longer stretches of memory under way, large ones need fewer instructions.
+template <int kTokensOf, int kRowsOf, int kStagesOf>
 struct FewRows {
-  static constexpr int kBatch = kTokens == 1 ? 4 : 2;  // tiles whose parts are added up together
+  static constexpr int kTokens = kTokensOf, kRows = kRowsOf, kStages = kStagesOf;
+  static constexpr int kBatch = kThreads / (kTokens * kRows) < 4 ? 2 : 4;  // tiles whose parts are added up together
+  static constexpr int kStageBytes = kRows * 128;
   static constexpr int kRingBytes = kWarps * kStages * kStageBytes;
   static constexpr int kPartialFloats = kBatch * kWarps * kTokens * kRows;  // [kBatch, kWarps, kTokens, kRows]
   static constexpr int kInputAt = kRingBytes + 2 * kPartialFloats * 4;
@@ -29,6 +27,7 @@ struct FewRows {
 struct TilePlace {
   int job, first_row;
 };
+template <int kRows>
 __device__ __forceinline__ TilePlace place_of(const WeightPlan& plan, int tile) {
   if (plan.gated) return {0, tile * (kRows / 2)};
   int job = 0;
@@ -43,7 +42,7 @@ __device__ __forceinline__ TilePlace place_of(const WeightPlan& plan, int tile) 
 struct NoExperts {};
 
 // What the parts of a tile add up to, for one token and row.
-template <int kTokens>
+template <int kTokens, int kRows>
 __device__ __forceinline__ float add_parts(const float* partial, int tile, int token, int row) {
   float total = 0;
 #pragma unroll
@@ -61,8 +60,10 @@ __device__ __forceinline__ void store(const WeightPlan& plan, const WeightJob& j
 }
 
 // Adds up the parts of a batch of tiles, a thread for each row of weights and token; all threads of the block.
-template <typename T, int kTokens, int kBatch>
+template <typename T, typename Shape>
 class Finish {
+  static constexpr int kTokens = Shape::kTokens, kRows = Shape::kRows, kBatch = Shape::kBatch;
+
  public:
   // What is added to the sums is read ahead.
   __device__ __forceinline__ void start(const WeightPlan& plan, int first_tile, int tiles, int first_token) {
@@ -71,7 +72,7 @@ class Finish {
     const int tile = first_tile + which * static_cast<int>(gridDim.x), in_tile = threadIdx.x % kRows;
     mine_ = which < kBatch && token < plan.m && tile < tiles && (!plan.gated || in_tile < kRows / 2);
     if (!mine_) return;
-    const TilePlace place = place_of(plan, tile);
+    const TilePlace place = place_of<kRows>(plan, tile);
     job_ = &plan.jobs[place.job];
     const int row = place.first_row + in_tile;
     mine_ = row < job_->n;
@@ -86,10 +87,10 @@ class Finish {
     const int which = threadIdx.x / (kTokens * kRows), token = threadIdx.x / kRows % kTokens;
     if (!mine_ || which >= count) return;
     const int in_tile = threadIdx.x % kRows;
-    float sum = add_parts<kTokens>(partial, which, token, in_tile);
+    float sum = add_parts<kTokens, kRows>(partial, which, token, in_tile);
     if (job_->bias) sum += bias_;
     if (plan.gated) {
-      float up = add_parts<kTokens>(partial, which, token, in_tile + kRows / 2);
+      float up = add_parts<kTokens, kRows>(partial, which, token, in_tile + kRows / 2);
       if (plan.jobs[1].bias) up += up_bias_;
       sum = gated(sum, up);
     }
@@ -106,7 +107,7 @@ class Finish {
 
 // The answers of one token's experts times their shares, added up by the first lanes, some at a time; tiles of the same
 // rows and one expert after the other.
-template <typename T>
+template <typename T, int kRows>
 struct MixedTile {
   float sum = 0;
   int next = 0;  // expert
@@ -119,7 +120,7 @@ struct MixedTile {
     const auto in_tile = static_cast<int>(threadIdx.x);
     for (int i = 0; i < count; ++i) {
       const float share = experts.shares[blockIdx.y * experts.chosen + next];
-      sum = __fadd_rn(sum, __fmul_rn(add_parts<1>(partial, i, 0, in_tile), share));
+      sum = __fadd_rn(sum, __fmul_rn(add_parts<1, kRows>(partial, i, 0, in_tile), share));
       if (++next < experts.chosen) continue;
       next = 0;
       const int row = tile * kRows + in_tile;
@@ -133,15 +134,15 @@ struct MixedTile {
   }
 };
 
-// Up to kTokens rows of x against all weights, 16 rows of those at a time. Each warp takes one part of k and streams
+// Up to kTokens rows of x against all weights, a tile's rows of those at a time. Each warp takes one part of k and streams
 // its weights through shared memory with its own copies, from tile to tile without a break; they are on their way
 // before x is read. With experts a block of the grid's second dimension has one row of x and the weights of the expert
 // that was chosen for it, or, mixing them, a row of x for each of a token's experts.
-template <typename T, typename X, typename Experts, int kTokens, int kStages>
-__global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
+template <typename T, typename X, typename Experts, typename Shape>
+__global__ void __launch_bounds__(kThreads, 2)
     few_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Experts experts, int tiles) {
-  using Memory = FewRows<kTokens, kStages>;
-  constexpr int kBatch = Memory::kBatch;
+  constexpr int kTokens = Shape::kTokens, kRows = Shape::kRows, kStages = Shape::kStages, kBatch = Shape::kBatch;
+  constexpr int kStageBytes = Shape::kStageBytes;
   extern __shared__ __align__(128) char memory[];
   __shared__ typename InputRow<X, false>::Shared reduced;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -160,18 +161,19 @@ __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
   const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
   const int items = (tiles - block + blocks - 1) / blocks * each;  // tiles, with each of the experts that are mixed
 
-  // This lane copies 16 bytes of rows r, r + 4, r + 8 and r + 12 at column chunk c of 8 elements, chunks turned by the
-  // row so that load_matrices meets each bank once. Rows from r + 8 on are up's if gated.
+  // This lane copies 16 bytes of rows r, r + 4 and so on at column chunk c of 8 elements, chunks turned by the row so
+  // that load_matrices meets each bank once. The second half of a tile's rows is up's if gated.
   const int r = lane / 8, c = lane % 8;
   const uint32_t ring = shared_address(memory) + static_cast<uint32_t>(warp * kStages * kStageBytes);
   const uint32_t even_place = ring + static_cast<uint32_t>(r * 128 + (c ^ r) * 16);
   const uint32_t odd_place = ring + static_cast<uint32_t>((r + 4) * 128 + (c ^ (r + 4)) * 16);
-  const T* from[4] = {};
+  constexpr int kCopies = kRows / 4;
+  const T* from[kCopies] = {};
   int next_tile = block, next_item = 0, next_expert = 0, next_stage = 0, next_slot = 0;
   const auto start_next = [&] {
     if (stages > 0 && next_item < items) {
       if (next_stage == 0) {
-        const TilePlace place = place_of(plan, next_tile);
+        const TilePlace place = place_of<kRows>(plan, next_tile);
         const int last = static_cast<int>(plan.jobs[place.job].n) - 1;
         const auto* weights = static_cast<const T*>(plan.jobs[place.job].weights);
         const auto* others = plan.gated ? static_cast<const T*>(plan.jobs[1].weights) : weights;
@@ -180,19 +182,21 @@ __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
           weights = static_cast<const T*>(experts.first[expert]);
           others = plan.gated ? static_cast<const T*>(experts.second[expert]) : weights;
         }
-        const int second = place.first_row + r + (plan.gated ? 0 : kRows / 2), column = begin + c * 8;
-        from[0] = weights + min(place.first_row + r, last) * plan.ld + column;
-        from[1] = weights + min(place.first_row + r + 4, last) * plan.ld + column;
-        from[2] = others + min(second, last) * plan.ld + column;
-        from[3] = others + min(second + 4, last) * plan.ld + column;
+        const int column = begin + c * 8;
+#pragma unroll
+        for (int i = 0; i < kCopies; ++i) {
+          const bool other = i >= kCopies / 2;
+          const int row = place.first_row + r + 4 * i - (other && plan.gated ? kRows / 2 : 0);
+          from[i] = (other ? others : weights) + min(row, last) * plan.ld + column;
+        }
       }
       const bool valid = begin + next_stage * 64 + c * 8 < end;
       const int source = valid ? next_stage * 64 : -(begin + c * 8);
       const auto slot = static_cast<uint32_t>(next_slot * kStageBytes);
-      copy_async(even_place + slot, from[0] + source, valid);
-      copy_async(odd_place + slot, from[1] + source, valid);
-      copy_async(even_place + slot + 1024, from[2] + source, valid);
-      copy_async(odd_place + slot + 1024, from[3] + source, valid);
+#pragma unroll
+      for (int i = 0; i < kCopies; ++i) {
+        copy_async((i % 2 ? odd_place : even_place) + slot + i / 2 * 1024, from[i] + source, valid);
+      }
       if (++next_stage == stages) {
         next_stage = 0;
         ++next_item;
@@ -216,10 +220,10 @@ __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
   for (int i = 0; i < kStages - 1; ++i) start_next();
   if (!late && plan.steady) wait_for_previous();
 
-  Finish<T, kTokens, kBatch> finish;
+  Finish<T, Shape> finish;
   if (!mixes) finish.start(plan, block, tiles, first_token);
   // x in the weights' dtype, [rows, pitch].
-  auto* x = reinterpret_cast<uint32_t*>(memory + Memory::kInputAt);
+  auto* x = reinterpret_cast<uint32_t*>(memory + Shape::kInputAt);
   const int pitch = (k + 63) / 64 * 64 + kPad;
   for (int at = 0; at < rows; ++at) {
     const InputRow<X, false> row(plan, first_row + at, reduced);
@@ -235,9 +239,9 @@ __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
 
   const int g = lane / 4, t = lane % 4;
   const uint32_t* x_row = x + (g < rows && !mixes ? g : 0) * pitch / 2 + t;  // columns beyond m go nowhere
-  const uint32_t matrix_row = static_cast<uint32_t>(lane % 16 * 128);
+  const uint32_t matrix_row = static_cast<uint32_t>(lane % kRows * 128);
   int slot = 0, tile = block, batch_tile = block, at_expert = 0;
-  MixedTile<T> mixed;
+  MixedTile<T, kRows> mixed;
   for (int item = 0; item < items; ++item) {
     float sum[4] = {};
     const uint32_t* x_at = x_row + (at_expert * pitch + begin) / 2;
@@ -247,20 +251,34 @@ __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
       start_next();
       const uint32_t place = ring + static_cast<uint32_t>(slot * kStageBytes) + matrix_row;
       if (++slot == kStages) slot = 0;
+      if constexpr (kRows == 16) {  // weights on the left
 #pragma unroll
-      for (int step = 0; step < 4; ++step) {  // matrices: rows 0-7 and 8-15, then the same 8 columns on
-        uint32_t w[4];
-        load_matrices(w, place + static_cast<uint32_t>(((step * 2 + lane / 16) ^ lane % 8) * 16));
-        mma<T>(sum, w, x_at[step * 8], x_at[step * 8 + 4]);
+        for (int step = 0; step < 4; ++step) {  // matrices: rows 0-7 and 8-15, then the same 8 columns on
+          uint32_t w[4];
+          load_matrices(w, place + static_cast<uint32_t>(((step * 2 + lane / 16) ^ lane % 8) * 16));
+          mma<T>(sum, w, x_at[step * 8], x_at[step * 8 + 4]);
+        }
+      } else {  // weights on the right
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          uint32_t w[4];
+          load_matrices(w, place + static_cast<uint32_t>(((half * 4 + lane / 8) ^ lane % 8) * 16));
+#pragma unroll
+          for (int step = 0; step < 2; ++step) {
+            const int pair = half * 16 + step * 8;
+            const uint32_t a[4] = {x_at[pair], 0, x_at[pair + 4], 0};
+            mma<T>(sum, a, w[2 * step], w[2 * step + 1]);
+          }
+        }
       }
     }
     // Two buffers by turns: who still reads the one is behind the barrier that the other's writers wait at.
-    auto* partial = reinterpret_cast<float*>(memory + Memory::kRingBytes) + item / kBatch % 2 * Memory::kPartialFloats;
-    float* mine = partial + (item % kBatch * kWarps + warp) * kTokens * kRows + g;
+    auto* partial = reinterpret_cast<float*>(memory + Shape::kRingBytes) + item / kBatch % 2 * Shape::kPartialFloats;
+    float* mine = partial + (item % kBatch * kWarps + warp) * kTokens * kRows;
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {  // row g + e / 2 * 8, token 2 t + e % 2
-      const int token = 2 * t + e % 2;
-      if (token < kTokens) mine[token * kRows + e / 2 * 8] = sum[e];
+    for (int e = 0; e < kRows / 4; ++e) {
+      const int token = kRows == 16 ? 2 * t + e % 2 : g, row = kRows == 16 ? g + e / 2 * 8 : 2 * t + e;
+      if (token < kTokens) mine[token * kRows + row] = sum[e];
     }
     if (++at_expert == each) {
       at_expert = 0;
@@ -280,72 +298,53 @@ __global__ void __launch_bounds__(kThreads, kTokens == 1 ? 3 : 2)
   wait_copies<0>();
 }
 
-template <int kTokens, int kStages>
+template <typename Shape>
 size_t shared_bytes(int64_t rows, int64_t k) {
   const int64_t pitch = (k + 63) / 64 * 64 + kPad;
-  return static_cast<size_t>(FewRows<kTokens, kStages>::kInputAt + rows * pitch * 2);
+  return static_cast<size_t>(Shape::kInputAt + rows * pitch * 2);
 }
 
-int64_t tile_count(const WeightPlan& plan) {
-  if (plan.gated) return (plan.jobs[0].n + kRows / 2 - 1) / (kRows / 2);
+int64_t tile_count(const WeightPlan& plan, int rows) {
+  if (plan.gated) return (plan.jobs[0].n + rows / 2 - 1) / (rows / 2);
   int64_t tiles = 0;
-  for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + kRows - 1) / kRows;
+  for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + rows - 1) / rows;
   return tiles;
 }
 
-// How many blocks share a multiprocessor: with one row two, which leaves room for the next kernel's first blocks to
-// fetch their weights.
-struct Tuning {
-  int stages = 3, blocks = 2;
-};
-Tuning tuning(const char* name) {
-  Tuning tuning;
-  if (const char* text = std::getenv(name)) std::sscanf(text, "%d,%d", &tuning.stages, &tuning.blocks);
-  return tuning;
-}
+using SeveralTokens = FewRows<kMostTokens, 16, 4>;
+using LongToken = FewRows<1, 8, 8>;   // for much memory
+using ShortToken = FewRows<1, 16, 6>;  // for little, which is there soon
+constexpr int64_t kMuch = int64_t{16} << 20;
 
-template <typename T, typename X, int kTokens, int kStages>
+template <typename T, typename X, typename Shape>
 void launch(Device device, const WeightPlan& plan, int per_processor) {
   const Runtime& use = runtime(device);
-  constexpr auto kKernel = few_rows_kernel<T, X, NoExperts, kTokens, kStages>;
+  constexpr auto kKernel = few_rows_kernel<T, X, NoExperts, Shape>;
   allow_shared<kKernel>(device, use.shared_bytes - 1024);
-  const int64_t tiles = tile_count(plan);
+  const int64_t tiles = tile_count(plan, Shape::kRows);
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, use.multiprocessors * per_processor));
-  launch_dependent(device, "matmul", kKernel, blocks, kThreads, shared_bytes<kTokens, kStages>(plan.m, plan.k), plan,
-                   NoExperts{}, static_cast<int>(tiles));
+  launch_dependent(device, "matmul", kKernel, blocks, kThreads, shared_bytes<Shape>(plan.m, plan.k), plan, NoExperts{},
+                   static_cast<int>(tiles));
 }
 
 template <typename T, typename X>
 void launch(Device device, const WeightPlan& plan) {
-  static const Tuning tuned = tuning("WICK_TUNE");
-  if (plan.m > 1) return launch<T, X, kMostTokens, 4>(device, plan, 2);
-  switch (tuned.stages) {
-    case 3: return launch<T, X, 1, 3>(device, plan, tuned.blocks);
-    case 4: return launch<T, X, 1, 4>(device, plan, tuned.blocks);
-    default: return launch<T, X, 1, 6>(device, plan, tuned.blocks);
-  }
-}
-
-template <typename T, int kStages>
-void launch_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t tokens,
-                    int per_processor) {
-  const Runtime& use = runtime(device);
-  constexpr auto kKernel = few_rows_kernel<T, float, ExpertTable, 1, kStages>;
-  allow_shared<kKernel>(device, use.shared_bytes - 1024);
-  const int64_t rows = experts.shares ? tokens : tokens * experts.chosen, each = experts.shares ? experts.chosen : 1;
-  const int64_t tiles = tile_count(plan), room = use.multiprocessors * per_processor;
-  const dim3 grid(static_cast<unsigned>(std::min(tiles, (room + rows - 1) / rows)), static_cast<unsigned>(rows));
-  launch_dependent(device, "experts", kKernel, grid, kThreads, shared_bytes<1, kStages>(each, plan.k), plan, experts,
-                   static_cast<int>(tiles));
+  int64_t bytes = 0;
+  for (int i = 0; i < plan.count; ++i) bytes += plan.jobs[i].n * plan.k * 2;
+  if (plan.m > 1) return launch<T, X, SeveralTokens>(device, plan, 2);
+  bytes > kMuch ? launch<T, X, LongToken>(device, plan, 2) : launch<T, X, ShortToken>(device, plan, 1);
 }
 
 template <typename T>
 void launch_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t tokens) {
-  static const Tuning tuned = tuning("WICK_TUNE_EXPERTS");
-  switch (tuned.stages) {
-    case 3: return launch_experts<T, 3>(device, plan, experts, tokens, tuned.blocks);
-    default: return launch_experts<T, 4>(device, plan, experts, tokens, tuned.blocks);
-  }
+  const Runtime& use = runtime(device);
+  constexpr auto kKernel = few_rows_kernel<T, float, ExpertTable, ShortToken>;
+  allow_shared<kKernel>(device, use.shared_bytes - 1024);
+  const int64_t rows = experts.shares ? tokens : tokens * experts.chosen, each = experts.shares ? experts.chosen : 1;
+  const int64_t tiles = tile_count(plan, ShortToken::kRows), room = use.multiprocessors * 2;
+  const dim3 grid(static_cast<unsigned>(std::min(tiles, (room + rows - 1) / rows)), static_cast<unsigned>(rows));
+  launch_dependent(device, "experts", kKernel, grid, kThreads, shared_bytes<ShortToken>(each, plan.k), plan, experts,
+                   static_cast<int>(tiles));
 }
 
 constexpr size_t kMostShared = 160 * 1024;
@@ -357,7 +356,7 @@ bool fits_few_rows(const Runtime& use, const WeightPlan& plan) {
   int64_t most = 0;
   for (int i = 0; i < plan.count; ++i) most = std::max(most, plan.jobs[i].n);
   return most < int64_t{1} << 29 && plan.m <= kMostTokens && plan.k % 8 == 0 && aligned(plan.x, 16) &&
-         shared_bytes<kMostTokens, 4>(plan.m, plan.k) <= std::min(static_cast<size_t>(use.shared_bytes), kMostShared);
+         shared_bytes<SeveralTokens>(plan.m, plan.k) <= std::min(static_cast<size_t>(use.shared_bytes), kMostShared);
 }
 
 void multiply_few_rows(Device device, const WeightPlan& plan) {
@@ -370,7 +369,7 @@ void multiply_few_rows(Device device, const WeightPlan& plan) {
 }
 
 bool fits_experts(const Runtime& use, const WeightPlan& plan, int64_t rows) {
-  return fits_few_rows(use, plan) && shared_bytes<1, 4>(rows, plan.k) <= kMostShared;
+  return fits_few_rows(use, plan) && shared_bytes<ShortToken>(rows, plan.k) <= kMostShared;
 }
 
 void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t tokens) {

@@ -1,195 +1,209 @@
-#include "backends/cuda/launch.cuh"
-#include "backends/cuda/matmul_plan.h"
-#include "backends/cuda/mma.cuh"
+#include "backends/cuda/dependent_launch.cuh"
+#include "backends/cuda/hopper.cuh"
+#include "backends/cuda/matmul_mapped.cuh"
 
-// The large tiles of matmul_tiles with the instructions of Hopper, which read both sides from shared memory. Products
-// are added up in the same order, to the same bits.
+// Many rows of x on Hopper: blocks that stay, each for one tile after the other. One warp fetches, two groups of four
+// multiply 64 rows of x each. Products are added up in the order of the other kernels, to the same bits.
 namespace wick::cuda {
 namespace {
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
-#define WICK_HOPPER 1
-#endif
+constexpr int kGroups = 2, kThreadCount = (kGroups + 1) * 128;
+constexpr int kTileM = kGroups * 64;
 
-constexpr int kTile = 128, kDepth = 64, kStages = 6, kThreadCount = 256;
-constexpr int kSideBytes = kTile * kDepth * 2, kStageBytes = 2 * kSideBytes, kAlignment = 1024;
-constexpr int kBytes = kStages * kStageBytes + kAlignment;
-
-struct HopperJob {
-  const void *x, *w;
-  void* out;
-  const float *bias, *residual;
-  int64_t m, n, k, ld;
-  bool out_f32;
+// 128 rows of x against kTileN rows of weights. Two blocks of a cluster have the same weights and fetch half each.
+template <int kTileN, int kCluster>
+struct HopperShape {
+  static constexpr int n = kTileN, half = kTileN / 2, cluster = kCluster;
+  static constexpr int x_bytes = kTileM * 128, half_bytes = half * 128;
+  static constexpr int stage_bytes = x_bytes + 2 * half_bytes;
+  static constexpr int stages = 224 * 1024 / stage_bytes;
+  static constexpr int bytes = stages * stage_bytes + kSwizzleBytes;
+  static_assert(half_bytes % kSwizzleBytes == 0);
 };
+
+// Where a tile lies; tiles of one unit of rows are next to those of the next unit.
+struct HopperTile {
+  int first_m;
+  MappedTile weights;
+};
+template <typename Shape>
+__device__ __forceinline__ HopperTile hopper_tile(const WeightPlan& plan, int unit, int units_m, int tiles_n,
+                                                  int rank) {
+  constexpr int kUnits = 16 / Shape::cluster;  // of rows, whose tiles are computed side by side to read weights once
+  const int group = unit / (kUnits * tiles_n), rest = unit % (kUnits * tiles_n);
+  const int size = min(kUnits, units_m - group * kUnits);
+  const int unit_m = group * kUnits + rest % size;
+  return {(unit_m * Shape::cluster + rank) * kTileM, mapped_tile<Shape::n>(plan, rest / size)};
+}
 
 #if WICK_HOPPER
-// Rows of 128 bytes, their 16-byte chunks turned by the row (the 128-byte swizzle), 8 rows after 1024 bytes.
-__device__ __forceinline__ uint64_t describe(uint32_t address) {
-  return (uint64_t{address} & 0x3ffff) >> 4 | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
+template <int kRegisters>
+__device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
-
-// sum [64, 128] of four warps (+)= a [64, 16] x b [128, 16]^T, in the background.
-template <typename T>
-__device__ __forceinline__ void multiply_async(float (&sum)[64], uint64_t a, uint64_t b, bool keep) {
-  if constexpr (std::is_same_v<T, __half>) {
-    asm volatile(
-        "{ .reg .pred keep; setp.ne.b32 keep, %66, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-        "%64, %65, keep, 1, 1, 0, 0; }\n"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]),
-          "+f"(sum[7]), "+f"(sum[8]), "+f"(sum[9]), "+f"(sum[10]), "+f"(sum[11]), "+f"(sum[12]), "+f"(sum[13]),
-          "+f"(sum[14]), "+f"(sum[15]), "+f"(sum[16]), "+f"(sum[17]), "+f"(sum[18]), "+f"(sum[19]), "+f"(sum[20]),
-          "+f"(sum[21]), "+f"(sum[22]), "+f"(sum[23]), "+f"(sum[24]), "+f"(sum[25]), "+f"(sum[26]), "+f"(sum[27]),
-          "+f"(sum[28]), "+f"(sum[29]), "+f"(sum[30]), "+f"(sum[31]), "+f"(sum[32]), "+f"(sum[33]), "+f"(sum[34]),
-          "+f"(sum[35]), "+f"(sum[36]), "+f"(sum[37]), "+f"(sum[38]), "+f"(sum[39]), "+f"(sum[40]), "+f"(sum[41]),
-          "+f"(sum[42]), "+f"(sum[43]), "+f"(sum[44]), "+f"(sum[45]), "+f"(sum[46]), "+f"(sum[47]), "+f"(sum[48]),
-          "+f"(sum[49]), "+f"(sum[50]), "+f"(sum[51]), "+f"(sum[52]), "+f"(sum[53]), "+f"(sum[54]), "+f"(sum[55]),
-          "+f"(sum[56]), "+f"(sum[57]), "+f"(sum[58]), "+f"(sum[59]), "+f"(sum[60]), "+f"(sum[61]), "+f"(sum[62]),
-          "+f"(sum[63])
-        : "l"(a), "l"(b), "r"(keep ? 1 : 0));
-  } else {
-    asm volatile(
-        "{ .reg .pred keep; setp.ne.b32 keep, %66, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-        "%64, %65, keep, 1, 1, 0, 0; }\n"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]),
-          "+f"(sum[7]), "+f"(sum[8]), "+f"(sum[9]), "+f"(sum[10]), "+f"(sum[11]), "+f"(sum[12]), "+f"(sum[13]),
-          "+f"(sum[14]), "+f"(sum[15]), "+f"(sum[16]), "+f"(sum[17]), "+f"(sum[18]), "+f"(sum[19]), "+f"(sum[20]),
-          "+f"(sum[21]), "+f"(sum[22]), "+f"(sum[23]), "+f"(sum[24]), "+f"(sum[25]), "+f"(sum[26]), "+f"(sum[27]),
-          "+f"(sum[28]), "+f"(sum[29]), "+f"(sum[30]), "+f"(sum[31]), "+f"(sum[32]), "+f"(sum[33]), "+f"(sum[34]),
-          "+f"(sum[35]), "+f"(sum[36]), "+f"(sum[37]), "+f"(sum[38]), "+f"(sum[39]), "+f"(sum[40]), "+f"(sum[41]),
-          "+f"(sum[42]), "+f"(sum[43]), "+f"(sum[44]), "+f"(sum[45]), "+f"(sum[46]), "+f"(sum[47]), "+f"(sum[48]),
-          "+f"(sum[49]), "+f"(sum[50]), "+f"(sum[51]), "+f"(sum[52]), "+f"(sum[53]), "+f"(sum[54]), "+f"(sum[55]),
-          "+f"(sum[56]), "+f"(sum[57]), "+f"(sum[58]), "+f"(sum[59]), "+f"(sum[60]), "+f"(sum[61]), "+f"(sum[62]),
-          "+f"(sum[63])
-        : "l"(a), "l"(b), "r"(keep ? 1 : 0));
-  }
+template <int kRegisters>
+__device__ __forceinline__ void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
-
-// One thread's part in copying 128 rows of 64 columns: 16 bytes of every 32nd row.
-template <typename T>
-struct RowCopy {
-  static constexpr int kCount = kTile * 8 / kThreadCount, kStep = kThreadCount / 8;
-  const T *base, *source;  // where there is always something to read; the first row's chunk
-  int64_t step;            // elements from one of its rows to the next
-  int rows, column;        // how many of its rows there are; the chunk's first column
-  uint32_t place;
-
-  __device__ RowCopy(const T* from, int64_t row_count, int64_t first_row, int64_t ld) : base(from) {
-    const int row = threadIdx.x / 8, chunk = threadIdx.x % 8;
-    column = chunk * 8;
-    source = from + (first_row + row) * ld + column;
-    step = kStep * ld;
-    const int64_t left = row_count - first_row - row;
-    rows = left <= 0 ? 0 : static_cast<int>(min(int64_t{kCount}, (left + kStep - 1) / kStep));
-    place = static_cast<uint32_t>(row * 128 + (chunk ^ (row & 7)) * 16);
-  }
-  __device__ __forceinline__ void start(uint32_t stage, int first_column, int end) const {
-    const bool inside = first_column + column < end;
-    const T* from = source + first_column;
-#pragma unroll
-    for (int i = 0; i < kCount; ++i, from += step) {
-      const bool valid = inside && i < rows;
-      copy_async(stage + place + static_cast<uint32_t>(i * kStep * 128), valid ? from : base, valid);
-    }
-  }
-};
 #endif
 
-template <typename T>
-__global__ void __launch_bounds__(kThreadCount, 1) hopper_kernel(const __grid_constant__ HopperJob job) {
+template <typename T, typename Shape>
+__global__ void __launch_bounds__(kThreadCount, 1)
+    hopper_kernel(const __grid_constant__ MappedPlan mapped, int units_m, int tiles_n) {
 #if WICK_HOPPER
   extern __shared__ char memory[];
-  const uint32_t base = (shared_address(memory) + kAlignment - 1) / kAlignment * kAlignment;
+  __shared__ uint64_t barriers[2 * Shape::stages];
+  const WeightPlan& plan = mapped.plan;
+  const uint32_t ring = held((shared_address(memory) + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes);
+  const uint32_t full = held(shared_address(barriers)), empty = full + Shape::stages * 8;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = warp / 4;
-  const int64_t first_m = int64_t{blockIdx.x} * kTile, first_n = int64_t{blockIdx.y} * kTile;
-  const int stages = static_cast<int>((job.k + kDepth - 1) / kDepth);
-  const int per_part = static_cast<int>(part_size(job.k) / kDepth);
-  const auto columns = static_cast<int>(job.k);
-  const RowCopy<T> rows(static_cast<const T*>(job.x), job.m, first_m, job.k);
-  const RowCopy<T> weights(static_cast<const T*>(job.w), job.n, first_n, job.ld);
-  const auto start_stage = [&](int stage) {
-    if (stage < stages) {
-      const uint32_t place = base + static_cast<uint32_t>(stage % kStages * kStageBytes);
-      rows.start(place, stage * kDepth, columns);
-      weights.start(place + kSideBytes, stage * kDepth, columns);
-    }
-    commit_copies();
-  };
-  // A stage is filled again two rounds after it was read, when all warps are known to be done with it.
-  for (int stage = 0; stage < kStages - 2; ++stage) start_stage(stage);
+  const int rank = Shape::cluster > 1 ? static_cast<int>(cluster_rank()) : 0;
+  const auto k = static_cast<int>(plan.k);
+  const int steps = (k + kBoxColumns - 1) / kBoxColumns, per_part = static_cast<int>(part_size(k)) / kBoxColumns;
+  const int units = units_m * tiles_n, first_unit = static_cast<int>(blockIdx.x) / Shape::cluster;
+  const int unit_step = static_cast<int>(gridDim.x) / Shape::cluster;
 
-  float sum[64], total[64];
-#pragma unroll
-  for (int i = 0; i < 64; ++i) sum[i] = total[i] = 0;
-  for (int first = 0; first < stages; first += per_part) {
-    const int last = min(stages, first + per_part);
-    for (int stage = first; stage < last; ++stage) {
-      wait_copies<kStages - 3>();
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-      __syncthreads();
-      const uint32_t place = base + static_cast<uint32_t>(stage % kStages * kStageBytes);
-      const uint64_t x = describe(place + static_cast<uint32_t>(group * kSideBytes / 2));
-      const uint64_t w = describe(place + kSideBytes);
-      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-#pragma unroll
-      for (int step = 0; step < kDepth / 16; ++step) {
-        multiply_async<T>(sum, x + static_cast<uint64_t>(step * 2), w + static_cast<uint64_t>(step * 2),
-                          stage > first || step > 0);
+  let_next_start();
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < Shape::stages; ++i) {
+      init_barrier(full + i * 8, 1);
+      init_barrier(empty + i * 8,
+                   kGroups * 4 * Shape::cluster);  // a lane of each warp that reads what was fetched here
+    }
+    publish_barriers();
+  }
+  Shape::cluster > 1 ? sync_cluster() : __syncthreads();
+  wait_for_previous();
+
+  if (group == kGroups) {
+    give_registers<24>();
+    if (warp == kGroups * 4 && lane == 0) {
+      uint32_t stage = 0, parity = 1;
+      for (int unit = first_unit; unit < units; unit += unit_step) {
+        const HopperTile tile = hopper_tile<Shape>(plan, unit, units_m, tiles_n, rank);
+        const auto fetch_half = [&](uint32_t to, int half, int column, uint32_t barrier) {
+          const CUtensorMap& map = mapped.weights[plan.gated ? half : tile.weights.job];
+          const int row = tile.weights.first_row + (plan.gated ? 0 : half * Shape::half);
+          to += Shape::x_bytes + half * Shape::half_bytes;
+          Shape::cluster > 1 ? fetch_box_for(3, to, map, row, column, barrier)
+                             : fetch_box(to, map, row, column, barrier);
+        };
+        for (int step = 0; step < steps; ++step) {
+          wait_barrier(empty + stage * 8, parity);
+          const uint32_t to = ring + stage * Shape::stage_bytes, barrier = full + stage * 8;
+          const int column = step * kBoxColumns;
+          arrive_and_expect(barrier, Shape::stage_bytes);
+          fetch_box(to, mapped.x, tile.first_m, column, barrier);
+          if constexpr (Shape::cluster > 1) {
+            fetch_half(to, rank, column, barrier);
+          } else {
+            fetch_half(to, 0, column, barrier);
+            fetch_half(to, 1, column, barrier);
+          }
+          if (++stage == Shape::stages) {
+            stage = 0;
+            parity ^= 1;
+          }
+        }
       }
-      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-      start_stage(stage + kStages - 2);
-      asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
     }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  } else {
+    take_registers<240>();
+    uint32_t stage = 0, parity = 0;
+    const auto release = [&](uint32_t of) {
+      if constexpr (Shape::cluster > 1) {
+        if (lane < Shape::cluster) arrive_at(in_block(empty + of * 8, lane));
+      } else {
+        if (lane == 0) arrive(empty + of * 8);
+      }
+    };
+    for (int unit = first_unit; unit < units; unit += unit_step) {
+      float sum[Shape::n / 2], total[Shape::n / 2];
 #pragma unroll
-    for (int i = 0; i < 64; ++i) total[i] += sum[i];
-  }
+      for (int i = 0; i < Shape::n / 2; ++i) sum[i] = total[i] = 0;
+#pragma unroll 1
+      for (int first = 0; first < steps; first += per_part) {
+        const int last = min(steps, first + per_part);
+        uint32_t before = stage;
+#pragma unroll 1
+        for (int step = first; step < last; ++step) {
+          wait_barrier(full + stage * 8, parity);
+          const uint32_t from = ring + stage * Shape::stage_bytes;
+          const uint32_t x = describe(from + group * (Shape::x_bytes / kGroups)), w = describe(from + Shape::x_bytes);
+          begin_products();
 #pragma unroll
-  for (int i = 0; i < 64; ++i) {
-    const int64_t row = first_m + warp * 16 + lane / 4 + i % 4 / 2 * 8;
-    const int64_t col = first_n + i / 4 * 8 + lane % 4 * 2 + i % 2;
-    if (row >= job.m || col >= job.n) continue;
-    const int64_t at = row * job.n + col;
-    float result = total[i];
-    if (job.bias) result += job.bias[col];
-    if (job.residual) result += job.residual[at];
-    if (job.out_f32) {
-      static_cast<float*>(job.out)[at] = result;
-    } else {
-      static_cast<T*>(job.out)[at] = to<T>(result);
+          for (uint32_t i = 0; i < kBoxColumns / 16; ++i) {
+            multiply_async<T, Shape::n>(sum, x + i * 2, w + i * 2, step > first || i > 0);
+          }
+          end_products();
+          if (step > first) {
+            wait_products<1>();
+            release(before);
+          }
+          before = stage;
+          if (++stage == Shape::stages) {
+            stage = 0;
+            parity ^= 1;
+          }
+        }
+        wait_products<0>();
+        release(before);
+#pragma unroll
+        for (int i = 0; i < Shape::n / 2; ++i) total[i] += sum[i];
+      }
+
+      const HopperTile tile = hopper_tile<Shape>(plan, unit, units_m, tiles_n, rank);
+      const Target<T> target(mapped, tile.weights.job);
+      target.store_all(tile.first_m + group * 64 + warp % 4 * 16 + lane / 4, tile.weights.first_row + lane % 4 * 2,
+                       total);
     }
   }
+  if constexpr (Shape::cluster > 1) sync_cluster();  // nobody's memory goes while others fetch to it
 #endif
 }
 
-template <typename T>
+template <typename T, typename Shape>
 void launch(Device device, const WeightPlan& plan) {
-  const Runtime& use = runtime(device);
-  allow_shared<hopper_kernel<T>>(device, kBytes);
-  for (int i = 0; i < plan.count; ++i) {
-    const WeightJob& job = plan.jobs[i];
-    const dim3 grid(blocks_for(plan.m, kTile), blocks_for(job.n, kTile));
-    hopper_kernel<T>
-        <<<grid, kThreadCount, kBytes, use.stream>>>({plan.x, job.weights, job.out, job.bias, job.residual, plan.m,
-                                                      job.n, plan.k, plan.ld, plan.out_dtype == DType::kF32});
-    check_launch(device, "matmul");
+  const MappedPlan mapped = map_plan(device, plan, kTileM, Shape::half);
+  allow_shared<hopper_kernel<T, Shape>>(device, Shape::bytes);
+  const int tiles_n = all_mapped_tiles<Shape::n>(plan);
+  const auto units_m = static_cast<int>((plan.m + kTileM * Shape::cluster - 1) / (kTileM * Shape::cluster));
+  const int clusters = std::min(units_m * tiles_n, runtime(device).multiprocessors / Shape::cluster);
+  launch_clusters(device, "matmul", hopper_kernel<T, Shape>, static_cast<unsigned>(clusters * Shape::cluster),
+                  Shape::cluster, kThreadCount, Shape::bytes, mapped, units_m, tiles_n);
+}
+
+// How long a shape takes, up to a factor: rounds of tiles, and some columns' time for what lies between two.
+template <typename Shape>
+int cost_of(Device device, const WeightPlan& plan) {
+  constexpr int kBetween = 16;
+  const int64_t units = (plan.m + kTileM * Shape::cluster - 1) / (kTileM * Shape::cluster);
+  const int64_t clusters = runtime(device).multiprocessors / Shape::cluster;
+  return static_cast<int>((units * all_mapped_tiles<Shape::n>(plan) + clusters - 1) / clusters) * (Shape::n + kBetween);
+}
+
+template <typename T>
+void multiply(Device device, const WeightPlan& plan) {
+  using Wide = HopperShape<192, 2>;
+  using WideAlone = HopperShape<192, 1>;
+  using Narrow = HopperShape<128, 2>;
+  using NarrowAlone = HopperShape<128, 1>;
+  const int costs[] = {cost_of<Wide>(device, plan), cost_of<WideAlone>(device, plan), cost_of<Narrow>(device, plan),
+                       cost_of<NarrowAlone>(device, plan)};
+  switch (std::min_element(std::begin(costs), std::end(costs)) - std::begin(costs)) {
+    case 0: return launch<T, Wide>(device, plan);
+    case 1: return launch<T, WideAlone>(device, plan);
+    case 2: return launch<T, Narrow>(device, plan);
+    default: return launch<T, NarrowAlone>(device, plan);
   }
 }
 
 }  // namespace
 
+bool fits_hopper(const Runtime& use, const WeightPlan& plan) { return plan.m > kTileM / 2 && fits_maps(use, plan); }
+
 void multiply_hopper(Device device, const WeightPlan& plan) {
-  plan.dtype == DType::kF16 ? launch<__half>(device, plan) : launch<__nv_bfloat16>(device, plan);
+  plan.dtype == DType::kF16 ? multiply<__half>(device, plan) : multiply<__nv_bfloat16>(device, plan);
 }
 
 }  // namespace wick::cuda

@@ -129,7 +129,7 @@ void scale_rows(Device device, const WeightPlan& plan, Order order, bool by_lane
 
 bool takes_gated(const Runtime& use, const WeightPlan& plan) {
   if (is_packed(plan.dtype)) return plan.m <= kFewRows && fits_packed(use, plan);
-  return fits_few_rows(use, plan) && plan.m == 1;
+  return takes_gated_weights(use, plan);
 }
 
 void multiply_packed(Device device, const WeightPlan& plan) {

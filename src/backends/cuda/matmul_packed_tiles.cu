@@ -36,7 +36,7 @@ __device__ __forceinline__ float4 load_four_of(uint32_t address, uint32_t rank) 
   return four;
 }
 
-// The grid is [row tiles, kParts], a cluster for each row tile. x: rows in f16 in the order of the fragments.
+// The grid is [kParts, row tiles], a cluster for each row tile. x: rows in f16 in the order of the fragments.
 template <typename Block, typename X, int kTokens>
 __global__ void __launch_bounds__(kWarps * 32, 2)
     packed_tile_kernel(const __grid_constant__ WeightPlan plan, const char* x, const float* inverses) {
@@ -45,11 +45,11 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   constexpr int kTiles = kTokens / 8;
   extern __shared__ __align__(128) char memory[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m), rank = static_cast<int>(blockIdx.y);
+  const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m), rank = static_cast<int>(blockIdx.x);
   const int padded = static_cast<int>(packed_columns(k));
   const PartOfColumns part(padded, static_cast<int>(part_size(padded)), rank);
   const int supers = part.last_super - part.first_super;
-  const TilePlace place = place_of<kTileRows>(plan, static_cast<int>(blockIdx.x));
+  const TilePlace place = place_of<kTileRows>(plan, static_cast<int>(blockIdx.y));
   const WeightJob& job = plan.jobs[place.job];
   const auto row_of = [&](int row) {
     const int at = min(place.first_row + warp * kRows + row, static_cast<int>(job.n) - 1);
@@ -137,24 +137,12 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
 
 template <typename Block, typename X, int kTokens>
 void launch_tiles(Device device, const WeightPlan& plan, const char* x, const float* inverses) {
-  const Runtime& use = runtime(device);
   constexpr size_t kShared = shared_bytes<Block, kTokens>();
   allow_shared<packed_tile_kernel<Block, X, kTokens>>(device, static_cast<int>(kShared));
   int64_t tiles = 0;
   for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + kTileRows - 1) / kTileRows;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(tiles), kParts);
-  config.blockDim = dim3(kWarps * 32);
-  config.dynamicSmemBytes = kShared;
-  config.stream = use.stream;
-  std::array<cudaLaunchAttribute, 2> attributes{};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {1, kParts, 1};
-  config.attrs = attributes.data();
-  config.numAttrs = 2;
-  check(cudaLaunchKernelEx(&config, packed_tile_kernel<Block, X, kTokens>, plan, x, inverses), device, "matmul");
+  launch_clusters(device, "matmul", packed_tile_kernel<Block, X, kTokens>, dim3(kParts, static_cast<unsigned>(tiles)),
+                  kParts, kWarps * 32, kShared, plan, x, inverses);
 }
 
 template <typename Block, typename X>

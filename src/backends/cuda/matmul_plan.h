@@ -40,9 +40,13 @@ struct WeightPlan {
 // Weights of f16 or bf16. Whether a few rows go through the kernel that reads x as it is.
 bool fits_few_rows(const Runtime& use, const WeightPlan& plan);
 void multiply_few_rows(Device device, const WeightPlan& plan);
-// Both take x itself, in the dtype of the weights; the second is for devices of compute capability 9.
-void multiply_tiles(Device device, const WeightPlan& plan);
+// These take x itself, in the dtype of the weights: up to 64 rows and many, on devices of compute capability 9, and
+// what does not fit those.
+bool fits_batch(const Runtime& use, const WeightPlan& plan);
+void multiply_batch(Device device, const WeightPlan& plan);
+bool fits_hopper(const Runtime& use, const WeightPlan& plan);
 void multiply_hopper(Device device, const WeightPlan& plan);
+void multiply_tiles(Device device, const WeightPlan& plan);
 
 // Weights of experts, of which each of some tokens has `chosen`, for plans of one row (m is 1) that hold for all.
 // Without shares, row r of out comes from row r / chosen of x and expert ids[r]; with them row r of out is the sum of
@@ -57,8 +61,9 @@ struct ExpertTable {
 bool fits_experts(const Runtime& use, const WeightPlan& plan, int64_t rows);  // of x that a block needs
 void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t tokens);
 
-// Whether a plan with these rows may be `gated`.
+// Whether a plan with these rows may be `gated`; the second is for weights of f16 and bf16.
 bool takes_gated(const Runtime& use, const WeightPlan& plan);
+bool takes_gated_weights(const Runtime& use, const WeightPlan& plan);
 
 // Chooses among them.
 void multiply_weights(Device device, const WeightPlan& plan);

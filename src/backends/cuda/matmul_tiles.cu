@@ -180,10 +180,6 @@ void multiply(Device device, const TileJob& job) {
 }  // namespace
 
 void multiply_tiles(Device device, const WeightPlan& plan) {
-  const Runtime& use = runtime(device);
-  int64_t tiles = 0;
-  for (int i = 0; i < plan.count; ++i) tiles += ((plan.m + 127) / 128) * ((plan.jobs[i].n + 127) / 128);
-  if (use.major == 9 && plan.m > 64 && tiles >= use.multiprocessors * 3 / 4) return multiply_hopper(device, plan);
   for (int i = 0; i < plan.count; ++i) {
     const WeightJob& weights = plan.jobs[i];
     const TileJob job{plan.x,

@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads) route_kernel(const __grid_constant__
   __syncthreads();
   if (expert < plan.experts) {
     float sums[kTokens] = {};
-#pragma unroll 4
+#pragma unroll(kTokens == 1 ? 16 : 4)
     for (int i = lane * 4; i < k; i += 128) {
       const float4 w = load_four(weights + i);
 #pragma unroll

@@ -104,8 +104,7 @@ void InsideWork::patch(const PatchRequest& wanted) {
     send_event(cat(R"({"type":"layer","layer":)", layer, R"(,"values":)", numbers(map.values), "}"));
   }
   send_event(R"({"type":"done"})");
-  exchange_->write("data: [DONE]\n\n");
-  exchange_->finish();
+  finish_events();
 }
 
 }  // namespace wick

@@ -25,7 +25,8 @@ const Fields<InsideRequest>& InsideRequest::fields() {
       Fields<R>("InsideRequest", BodyUse::kRequest)
           .add("model", &R::model, "Which model is looked into; the first one when it is left out.")
           .add_all(TextRequest::fields())
-          .add_all(ChangesRequest::fields());
+          .add_all(ChangesRequest::fields())
+          .add("source", &R::source, "Where edits of kind patch take their values; of as many tokens.");
   return fields;
 }
 
@@ -38,7 +39,8 @@ const Fields<LensRequest>& LensRequest::fields() {
           .add("follow", &R::follow, "Tokens whose probability and rank each cell gives; at most 16.")
           .range(0)
           .add("top", &R::top, "How many tokens each cell gives.")
-          .range(1, 20);
+          .range(1, 20)
+          .add("stream", &R::stream, "Answer with events: how far it is, then the lens.");
   return fields;
 }
 
@@ -93,7 +95,6 @@ const Fields<RunRequest>& RunRequest::fields() {
   static const Fields<R> fields =
       Fields<R>("RunRequest", BodyUse::kRequest)
           .add_all(InsideRequest::fields())
-          .add("source", &R::source, "Where edits of kind patch take their values; of as many tokens.")
           .add("max_tokens", &R::max_tokens, "How far the text is continued, always by the likeliest token.")
           .range(0, static_cast<double>(InspectLimits::kContinue))
           .add("top", &R::top, "How many of the likeliest next tokens are told.")

@@ -20,6 +20,7 @@ struct TextRequest {
 
 struct InsideRequest : TextRequest, ChangesRequest {
   std::string model;
+  std::optional<TextRequest> source;
   static const Fields<InsideRequest>& fields();
 };
 
@@ -27,6 +28,7 @@ struct LensRequest : InsideRequest {
   std::vector<int64_t> positions;
   std::vector<int32_t> follow;
   int64_t top = 5;
+  bool stream = false;
   static const Fields<LensRequest>& fields();
 };
 
@@ -55,7 +57,6 @@ struct PatchRequest {
 };
 
 struct RunRequest : InsideRequest {
-  std::optional<TextRequest> source;
   int64_t max_tokens = 16, top = 10;
   static const Fields<RunRequest>& fields();
 };

@@ -90,11 +90,21 @@ std::vector<int32_t> InsideWork::tokens_of(const TextRequest& text, const std::s
   return tokens;
 }
 
-HookSpec InsideWork::hooks_of(const ChangesRequest& changes, std::span<const int32_t> tokens, int64_t more,
-                              const ActivationCache* source) const {
+HookSpec InsideWork::hooks_of(const InsideRequest& wanted, std::span<const int32_t> tokens, int64_t more) const {
+  ChangedText text{std::ssize(tokens), std::min(std::ssize(tokens) + more, engine_->context())};
+  CachedRun source;
+  if (wanted.source) {
+    const std::vector<int32_t> other = tokens_of(*wanted.source, "source.");
+    check_same_length(other, tokens);
+    CaptureOptions capture;
+    capture.points = patched_sites(wanted);
+    capture.logits = LogitRows::kNone;
+    for (const std::string& site : capture.points) checked_site(site, model_, "edits");
+    if (!capture.points.empty()) source = run_with_cache(model_, other, capture);
+    text.source = &source.cache;
+  }
   HookSpec spec;
-  const ChangedText text{std::ssize(tokens), std::min(std::ssize(tokens) + more, engine_->context()), source};
-  add_changes(spec, changes, model_, text, inspector_.steering(), {});
+  add_changes(spec, wanted, model_, text, inspector_.steering(), {});
   return spec;
 }
 
@@ -114,7 +124,16 @@ void InsideWork::lens(const LensRequest& wanted) {
   options.top = wanted.top;
   options.follow = wanted.follow;
   options.hooks = hooks_of(wanted, tokens);
-  send(lens_json(logit_lens(model_, tokens, options), tokens, options, tokenizer_));
+  if (wanted.stream) {
+    options.progress = [this](int64_t done, int64_t total) {
+      send_event(cat(R"({"type":"progress","done":)", done, R"(,"total":)", total, "}"));
+    };
+  }
+  std::string answer = lens_json(logit_lens(model_, tokens, options), tokens, options, tokenizer_);
+  if (!wanted.stream) return send(std::move(answer));
+  answer.pop_back();  // the line end
+  send_event(cat(R"({"type":"lens",)", std::string_view(answer).substr(1)));
+  finish_events();
 }
 
 void InsideWork::attention(const AttentionRequest& wanted) {
@@ -184,18 +203,7 @@ std::string InsideWork::outcome(std::span<const int32_t> tokens, const HookSpec&
 
 void InsideWork::run(const RunRequest& wanted) {
   const std::vector<int32_t> tokens = tokens_of(wanted, {});
-  const std::vector<std::string> sites = patched_sites(wanted);
-  std::optional<CachedRun> source;
-  if (wanted.source) {
-    const std::vector<int32_t> other = tokens_of(*wanted.source, "source.");
-    check_same_length(other, tokens);
-    CaptureOptions capture;
-    capture.points = sites;
-    capture.logits = LogitRows::kNone;
-    for (const std::string& site : sites) checked_site(site, model_, "edits");
-    source = run_with_cache(model_, other, capture);
-  }
-  const HookSpec hooks = hooks_of(wanted, tokens, wanted.max_tokens, source ? &source->cache : nullptr);
+  const HookSpec hooks = hooks_of(wanted, tokens, wanted.max_tokens);
   const std::vector<float> plain = last_logits(model_, tokens), edited = last_logits(model_, tokens, hooks);
   const double kl = kl_divergence(VocabRow(plain), VocabRow(edited));
   const std::string as_it_is = outcome(tokens, {}, wanted, plain);
@@ -217,6 +225,11 @@ void InsideWork::send_event(std::string event) {
   HttpResponse head = event_stream_head();
   head.body = std::move(line);
   exchange_->begin(std::move(head));
+}
+
+void InsideWork::finish_events() {
+  exchange_->write("data: [DONE]\n\n");
+  exchange_->finish();
 }
 
 void InsideWork::fail(const std::exception_ptr& error) {

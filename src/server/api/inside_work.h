@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include "interp/activation_cache.h"
 #include "server/api/inside_request.h"
 #include "server/http/exchange.h"
 #include "server/inspector.h"
@@ -27,13 +26,14 @@ class InsideWork {
 
  private:
   std::vector<int32_t> tokens_of(const TextRequest& text, const std::string& place) const;
-  HookSpec hooks_of(const ChangesRequest& changes, std::span<const int32_t> tokens, int64_t more = 0,
-                    const ActivationCache* source = nullptr) const;
+  // The changes of a text that is continued by up to `more` tokens.
+  HookSpec hooks_of(const InsideRequest& wanted, std::span<const int32_t> tokens, int64_t more = 0) const;
   std::string continue_text(std::span<const int32_t> tokens, const HookSpec& hooks, int64_t count) const;
   std::string outcome(std::span<const int32_t> tokens, const HookSpec& hooks, const RunRequest& wanted,
                       std::span<const float> logits) const;
   void send(std::string body);
   void send_event(std::string event);
+  void finish_events();
 
   Inspector& inspector_;
   std::shared_ptr<Engine> engine_;

@@ -124,8 +124,10 @@ class Changes {
   }
 
   void patch(const HookSite& site, HookPart part, const std::string& place) {
-    if (!text_.source)
-      throw RequestError(place + ".kind", cat(place, ".kind is patch, which is for /v1/wick/run with a source"));
+    if (!text_.source) {
+      throw RequestError(place + ".kind",
+                         cat(place, ".kind is patch, which is for requests of /v1/wick/ with a source"));
+    }
     const bool every = is_per_layer(site.point) && site.layer == HookSite::kEveryLayer;
     for (int layer = every ? 0 : site.layer; layer < (every ? model_.facts().layers : site.layer + 1); ++layer) {
       const std::string name = hook_name(site.point, layer);
@@ -188,6 +190,7 @@ void add_changes(HookSpec& spec, const ChangesRequest& wanted, const InterpModel
   Changes changes(spec, model, text, shelf);
   for (size_t i = 0; i < wanted.steer.size(); ++i) changes.steer(wanted.steer[i], cat(place, "steer[", i, "]"));
   for (size_t i = 0; i < wanted.edits.size(); ++i) changes.edit(wanted.edits[i], cat(place, "edits[", i, "]"));
+  require_points(model, spec);
 }
 
 }  // namespace wick

@@ -26,7 +26,8 @@ struct ChangedText {
 };
 
 // Adds the changes to `spec`; `place` stands before their names in messages. Throws RequestError naming the field for
-// layers, heads, positions and vectors that are not there and values that do not fit.
+// layers, heads, positions and vectors that are not there and values that do not fit; a pass that does not come to a
+// point that is to be changed fails.
 void add_changes(HookSpec& spec, const ChangesRequest& changes, const InterpModel& model, const ChangedText& text,
                  const SteeringShelf& shelf, const std::string& place);
 // The sites that "patch" edits need of the source; empty: none.

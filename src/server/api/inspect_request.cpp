@@ -23,7 +23,7 @@ const Fields<EditRequest>& EditRequest::fields() {
       Fields<R>("Edit", BodyUse::kRequest)
           .add("site", &R::site, "A hook point: blocks.3.attn.hook_z, blocks.*.hook_mlp_out.")
           .required()
-          .add("kind", &R::kind, "patch (only in /v1/wick/run) takes the values of the source.")
+          .add("kind", &R::kind, "patch (only in requests of /v1/wick/) takes the values of the source.")
           .required()
           .words({"zero", "scale", "add", "replace", "knockout", "patch"})
           .add("positions", &R::positions, "Tokens; below zero from the prompt's end. All when it is left out.")

@@ -1,0 +1,140 @@
+#pragma once
+
+#include "backends/cuda/input_rows.cuh"
+#include "backends/cuda/mma.cuh"
+#include "backends/cuda/tensor_map.h"
+
+// What the kernels with tensor maps share: which weights a tile of them is, and what becomes of its sums.
+namespace wick::cuda {
+
+struct MappedTile {
+  int job, first_row;  // gated: of gate and of up
+};
+
+// Tiles of kRows rows of weights, job after job; gated: half of each from gate, half from up. Tiles behind the last one
+// are rows behind the last.
+template <int kRows>
+__host__ __device__ __forceinline__ int mapped_tiles(const WeightPlan& plan, int job) {
+  const int rows = plan.gated ? kRows / 2 : kRows;
+  return (static_cast<int>(plan.jobs[job].n) + rows - 1) / rows;
+}
+template <int kRows>
+__device__ __forceinline__ MappedTile mapped_tile(const WeightPlan& plan, int tile) {
+  if (plan.gated) return {0, tile * (kRows / 2)};
+  int job = 0;
+  for (; job + 1 < plan.count; ++job) {
+    const int tiles = mapped_tiles<kRows>(plan, job);
+    if (tile < tiles) break;
+    tile -= tiles;
+  }
+  return {job, tile * kRows};
+}
+template <int kRows>
+int all_mapped_tiles(const WeightPlan& plan) {
+  int tiles = mapped_tiles<kRows>(plan, 0);
+  for (int i = 1; i < plan.count && !plan.gated; ++i) tiles += mapped_tiles<kRows>(plan, i);
+  return tiles;
+}
+
+// Where results of a job go, and what is added to them. Held in registers: the compiler would read the plan again after
+// every store.
+template <typename T>
+class Target {
+ public:
+  __device__ __forceinline__ Target(const MappedPlan& mapped, int job)
+      : out_(mapped.plan.jobs[job].out),
+        bias_(mapped.plan.jobs[job].bias),
+        up_bias_(mapped.plan.jobs[1].bias),
+        residual_(mapped.plan.jobs[job].residual),
+        m_(static_cast<int>(mapped.plan.m)),
+        n_(static_cast<int>(mapped.plan.jobs[job].n)),
+        gated_(mapped.plan.gated),
+        by_pair_(mapped.by_pair),
+        out_f32_(mapped.plan.out_dtype == DType::kF32),
+        plain_(by_pair_ && out_f32_ && !bias_ && !(gated_ && (up_bias_ || residual_))) {}
+
+  // The sums of a thread as multiply_async leaves them: pairs of columns 8 apart, of rows `row` and `row` + 8. Gated:
+  // the second half of them is of up.
+  template <int kCount>
+  __device__ __forceinline__ void store_all(int row, int column, const float (&total)[kCount]) const {
+    constexpr int kPairs = kCount / 4, kBatch = kPairs % 4 == 0 ? 4 : kPairs % 3 == 0 ? 3 : kPairs;
+    const int pairs = gated_ ? kPairs / 2 : kPairs;
+#pragma unroll
+    for (int low = 0; low < 2; ++low) {
+      const int at = row + low * 8;
+      if (at >= m_) continue;
+      float* out = static_cast<float*>(out_) + int64_t{at} * n_ + column;
+      if (!plain_ || column + pairs * 8 - 6 > n_) {
+#pragma unroll
+        for (int j = 0; j < kPairs; ++j) {
+          const float2 up = pair(total, (j + kPairs / 2) % kPairs, low);
+          if (j < pairs) store(at, column + j * 8, pair(total, j, low), up);
+        }
+      } else if (gated_) {
+#pragma unroll
+        for (int j = 0; j < kPairs / 2; ++j) {
+          const float2 gate = pair(total, j, low), up = pair(total, j + kPairs / 2, low);
+          *reinterpret_cast<float2*>(out + j * 8) = {gated(gate.x, up.x), gated(gate.y, up.y)};
+        }
+      } else if (residual_) {
+        const float* added = residual_ + int64_t{at} * n_ + column;
+#pragma unroll
+        for (int first = 0; first < kPairs; first += kBatch) {
+          float2 more[kBatch];
+#pragma unroll
+          for (int j = 0; j < kBatch; ++j) more[j] = *reinterpret_cast<const float2*>(added + (first + j) * 8);
+#pragma unroll
+          for (int j = 0; j < kBatch; ++j) {
+            const float2 two = pair(total, first + j, low);
+            *reinterpret_cast<float2*>(out + (first + j) * 8) = plus(two, more[j]);
+          }
+        }
+      } else {
+#pragma unroll
+        for (int j = 0; j < kPairs; ++j) *reinterpret_cast<float2*>(out + j * 8) = pair(total, j, low);
+      }
+    }
+  }
+
+ private:
+  template <int kCount>
+  static __device__ __forceinline__ float2 pair(const float (&total)[kCount], int j, int low) {
+    return {total[j * 4 + low * 2], total[j * 4 + low * 2 + 1]};
+  }
+  // Two neighbours, of which one or both may be outside; `up` counts where gated.
+  __device__ __forceinline__ void store(int row, int column, float2 result, float2 up) const {
+    if (column >= n_) return;
+    if (bias_) result = plus(result, load(bias_, column));
+    if (gated_) {
+      if (up_bias_) up = plus(up, load(up_bias_, column));
+      result = {gated(result.x, up.x), gated(result.y, up.y)};
+    }
+    const int64_t at = int64_t{row} * n_;
+    if (residual_) result = plus(result, load(residual_ + at, column));
+    if (out_f32_) {
+      put(static_cast<float*>(out_) + at + column, column, result);
+    } else if (by_pair_) {
+      *reinterpret_cast<uint32_t*>(static_cast<T*>(out_) + at + column) = round_pair<T>(result.x, result.y);
+    } else {
+      put(static_cast<T*>(out_) + at + column, column, result);
+    }
+  }
+  __device__ __forceinline__ float2 load(const float* row, int column) const {
+    if (by_pair_) return *reinterpret_cast<const float2*>(row + column);
+    return {row[column], column + 1 < n_ ? row[column + 1] : 0};
+  }
+  template <typename Out>
+  __device__ __forceinline__ void put(Out* out, int column, float2 result) const {
+    out[0] = to<Out>(result.x);
+    if (column + 1 < n_) out[1] = to<Out>(result.y);
+  }
+  static __device__ __forceinline__ float2 plus(float2 a, float2 b) { return {a.x + b.x, a.y + b.y}; }
+
+  void* out_;
+  const float *bias_, *up_bias_, *residual_;
+  int m_, n_;
+  bool gated_, by_pair_, out_f32_;
+  bool plain_;  // nothing but f32 results, pairs at a time, perhaps with a residual
+};
+
+}  // namespace wick::cuda
