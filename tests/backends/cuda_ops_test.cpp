@@ -208,7 +208,8 @@ TEST_F(CudaOps, PackedWeights) {
     const auto dtype = static_cast<DType>(i);
     if (dtype == DType::kF8E8M0) continue;  // only scales have it
     const std::string name(to_string(dtype));
-    for (const int64_t k : {256, 1280}) {
+    // Parts of k end within blocks of 256 columns; rows that do not fill the last of them.
+    for (const int64_t k : {256, 1280, block_weights(dtype) == 256 ? 2560 : 416}) {
       const Tensor w = packed_weights(67, k, dtype, 5), there = w.to_device(Device::cuda());
       expect_identical(there.to_dtype(DType::kF32), w.to_dtype(DType::kF32), name + " decoded");
       const Tensor x = mul(randn({90, k}, 11), 3.0), x_there = x.to_device(Device::cuda());
@@ -216,7 +217,7 @@ TEST_F(CudaOps, PackedWeights) {
       const double spread = std::sqrt(mean(sqr(want)).item());
       const Tensor all = matmul(x_there, transpose(there, 0, 1));
       expect_close(div(all.to_device(Device::cpu()), spread), div(want, spread), 4e-3, name);
-      for (const int64_t rows : {1, 2, 5, 8, 11, 16, 17, 40}) {
+      for (const int64_t rows : {1, 2, 5, 8, 11, 16, 17, 40, 64, 65}) {
         const Tensor part = matmul(narrow(x_there, 0, 3, rows), transpose(there, 0, 1));
         expect_identical(part, narrow(all, 0, 3, rows).contiguous(), cat(name, ": ", rows, " rows, k ", k));
       }
@@ -238,6 +239,49 @@ TEST_F(CudaOps, PackedWeightsTakeLargeAndSmallActivations) {
     const Tensor got = matmul(x.to_device(Device::cuda()), transpose(w.to_device(Device::cuda()), 0, 1));
     expect_close(div(got.to_device(Device::cpu()).to_dtype(DType::kF64), spread),
                  div(want.to_dtype(DType::kF64), spread), 4e-3, cat(size));
+  }
+}
+
+// More rows of weights than all warps of a device take at once, and too few to give each of them some.
+TEST_F(CudaOps, PackedWeightsOfManyAndFewRows) {
+  for (const DType dtype : {DType::kQ4_K, DType::kQ6_K, DType::kQ8_0}) {
+    for (const auto& [n, k] : {std::pair<int64_t, int64_t>{36001, 256}, {5, 4096}, {4099, 512}}) {
+      const Tensor w = packed_weights(n, k, dtype, 8), x = randn({70, k}, 9).to_device(Device::cuda());
+      const Tensor all = matmul(x, transpose(w.to_device(Device::cuda()), 0, 1)).to_device(Device::cpu());
+      const Tensor want = matmul(narrow(x.to_device(Device::cpu()), 0, 0, 2), transpose(w.to_dtype(DType::kF32), 0, 1));
+      const double spread = std::sqrt(mean(sqr(want)).item());
+      const std::string what = cat(to_string(dtype), " ", n, " x ", k);
+      expect_close(div(narrow(all, 0, 0, 2).contiguous(), spread), div(want, spread), 4e-3, what);
+      for (const int64_t rows : {1, 3, 9, 33}) {
+        expect_identical(matmul(narrow(x, 0, 0, rows), transpose(w.to_device(Device::cuda()), 0, 1)),
+                         narrow(all, 0, 0, rows).contiguous(), cat(what, ": ", rows, " rows"));
+      }
+    }
+  }
+}
+
+// Several packed matrices with one input, a bias and a residual have the bits of each product alone.
+TEST_F(CudaOps, PackedProductsTogether) {
+  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  const std::array<int64_t, 3> sizes{67, 20, 130};
+  for (const DType dtype : {DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ4_0}) {
+    for (const int64_t m : {1, 3, 12, 40, 70}) {
+      const Tensor x = randn({m, 768}, 1).to_device(Device::cuda());
+      std::vector<LinearJob> jobs;
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        jobs.push_back({packed_weights(sizes[i], 768, dtype, i).to_device(Device::cuda()),
+                        randn({sizes[i]}, 10 + i).to_device(Device::cuda()),
+                        i == 1 ? Tensor() : randn({m, sizes[i]}, 20 + i).to_device(Device::cuda()),
+                        empty({m, sizes[i]}, DType::kF32, Device::cuda())});
+      }
+      fused.linear({x, {}, 0, {}}, jobs);
+      for (const LinearJob& job : jobs) {
+        Tensor want = matmul(x, transpose(job.weight, 0, 1)).to_device(Device::cpu());
+        want = add(want, job.bias.to_device(Device::cpu()));
+        if (job.residual.defined()) want = add(want, job.residual.to_device(Device::cpu()));
+        expect_identical(job.out, want, cat(to_string(dtype), ": ", m, " rows, ", job.out.dim(1), " columns"));
+      }
+    }
   }
 }
 
@@ -449,8 +493,12 @@ TEST_F(CudaOps, AttendsToWhatItStores) {
       const Tensor c = there(cos(angles)), s = there(sin(angles));
       if (together) {
         const Tensor out = empty(query.shape(), DType::kF32, device);
-        const HeadTurns turns{of.normed ? there(query_weight) : Tensor(), of.normed ? there(key_weight) : Tensor(),
-                              1e-6f, c, s, of.interleaved};
+        const HeadTurns turns{of.normed ? there(query_weight) : Tensor(),
+                              of.normed ? there(key_weight) : Tensor(),
+                              1e-6f,
+                              c,
+                              s,
+                              of.interleaved};
         fused.attend({there(query), there(key), there(value)}, turns, cache.layer(0), paged(device), options, out);
         // What was stored is seen by whoever comes next.
         const Tensor again = paged_attention(there(query), cache.layer(0), paged(device), options);
@@ -478,7 +526,9 @@ TEST_F(CudaOps, PicksTheHighestLogits) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const int64_t n : {1, 5, 1000, 4096, 32003, 151936}) {
     std::vector<float> values = randn({6, n}, static_cast<uint64_t>(n)).to_vector<float>();
-    const auto row = [&](size_t i) { return std::span(values).subspan(i * static_cast<size_t>(n), static_cast<size_t>(n)); };
+    const auto row = [&](size_t i) {
+      return std::span(values).subspan(i * static_cast<size_t>(n), static_cast<size_t>(n));
+    };
     for (float& x : row(1)) x = std::round(x * 4) / 4;  // many ties
     std::ranges::fill(row(2), -kInfinity);
     row(2)[static_cast<size_t>(n) / 2] = -5;

@@ -5,7 +5,7 @@
 
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
-#include "backends/cuda/packed_pairs.cuh"
+#include "backends/cuda/packed_fragments.cuh"
 #include "backends/cuda/packed_weight.cuh"
 
 namespace wick::cuda {
@@ -71,20 +71,20 @@ __device__ __forceinline__ void four_weights(const uint8_t* row, int i, int k, i
   }
 }
 
-// A thread makes four neighbours, in the order of packed_fragments.cuh; blocks of the grid's second dimension take rows
-// by turns. Blocks hold 2^shift weights.
+// A thread makes four neighbours, threads side by side what lies side by side in the order of packed_fragments.cuh;
+// blocks of the grid's second dimension take rows by turns. Blocks hold 2^shift weights.
 template <typename Block>
 __global__ void __launch_bounds__(kThreads)
     to_f16_kernel(const uint8_t* from, int64_t n, int k, int shift, int64_t row_bytes, int64_t ld, __half2* out,
                   Codebooks books) {
-  const int column = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * 4;
-  if (column >= ld) return;
-  const int place = column / 16 * 8 + column % 16 / 4;  // in pairs
+  const int place = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  if (place * 4 >= ld) return;
+  const int column = column_at(Fragments<Block>::kOrder, place), pair = place / 4 * 8 + place % 4;
   for (int64_t row = blockIdx.y; row < n; row += gridDim.y) {
     __half2 four[2];
     four_weights<Block>(from + row * row_bytes, column, k, shift, books, four);
-    out[row * ld / 2 + place] = __lows2half2(four[0], four[1]);
-    out[row * ld / 2 + place + 4] = __highs2half2(four[0], four[1]);
+    out[row * ld / 2 + pair] = __lows2half2(four[0], four[1]);
+    out[row * ld / 2 + pair + 4] = __highs2half2(four[0], four[1]);
   }
 }
 

@@ -3,7 +3,8 @@
 #include "backends/cuda/launch.cuh"
 #include "backends/cuda/matmul_plan.h"
 
-// What becomes of x before it meets weights, computed by blocks of kThreads threads, the same in every kernel.
+// What becomes of x before it meets weights, computed by the first kThreads threads of a block, the same in every
+// kernel.
 namespace wick::cuda {
 
 template <typename X>
@@ -22,7 +23,7 @@ __device__ __forceinline__ float gated(float gate, float up) { return gate / (1.
 __device__ __forceinline__ void fetch_norm(const WeightPlan& plan) {
 #if defined(__CUDA_ARCH__)
   if (!plan.norm_weight) return;
-  for (int64_t i = threadIdx.x * 32; i < plan.k; i += kThreads * 32) {  // a line of 128 bytes each
+  for (int64_t i = threadIdx.x * 32; i < plan.k; i += blockDim.x * 32) {  // a line of 128 bytes each
     asm volatile("prefetch.global.L2 [%0];" ::"l"(plan.norm_weight + i));
   }
 #endif
@@ -67,7 +68,7 @@ class InputRow {
     }
     float2(&both)[kThreads / 32] = shared.at[row % 2];
     if (threadIdx.x % 32 == 0) both[threadIdx.x / 32] = {square, most};
-    __syncthreads();
+    asm volatile("bar.sync 15, %0;" ::"n"(kThreads) : "memory");  // others of the block need not come
     square = most = 0;
 #pragma unroll
     for (const float2& of : both) {

@@ -1,0 +1,335 @@
+#include "backends/cuda/input_rows.cuh"
+#include "backends/cuda/packed_product.cuh"
+
+namespace wick::cuda {
+namespace {
+
+constexpr int kMostTokens = 8, kMostWarps = 24, kMostSteps = 272;
+constexpr int kStages = 2;  // of a warp
+
+// How the work is shared: `team` warps, a power of two, take a tile together, each kParts / team parts of k.
+struct Teams {
+  int tiles = 0, first[kMostJobs] = {};  // of the jobs
+  int warps = 0, team = 1;
+};
+
+// The supers of all parts, one part behind the other: a super, then which of its quarters are of the part (4 bits),
+// then whether it is the part's last.
+struct StepList {
+  int begin[kParts + 1] = {};  // of a part's steps
+  uint32_t steps[kMostSteps] = {};
+};
+__device__ __forceinline__ int super_of(uint32_t step) { return static_cast<int>(step & 0xffff); }
+__device__ __forceinline__ uint32_t quarters_of(uint32_t step) { return step >> 16 & 15; }
+__device__ __forceinline__ bool ends_part(uint32_t step) { return step >> 20; }
+
+// Rows of a tile. Gated: the first half from gate, the second the same rows of up.
+__device__ __forceinline__ TilePlace tile_place(const WeightPlan& plan, const Teams& teams, int tile) {
+  if (plan.gated) return {0, tile * (kRows / 2)};
+  if (plan.count == 1 || tile < teams.first[1]) return {0, tile * kRows};
+  const int job = plan.count == 2 || tile < teams.first[2] ? 1 : 2;
+  return {job, (tile - (job == 1 ? teams.first[1] : teams.first[2])) * kRows};
+}
+
+// Up to 8 rows of x against all weights. Each warp streams its blocks through shared memory with its own copies, from
+// tile to tile without a break; they are on their way before x is read. `ready`: rows of x in f16 in the order of the
+// fragments; null: made here of the one row.
+template <typename Block, typename X>
+__global__ void __launch_bounds__(kMostWarps * 32, 1)
+    packed_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Teams teams,
+                       const __grid_constant__ StepList list, const uint4* ready, const float* inverses) {
+  using Format = Fragments<Block>;
+  using S = Stage<Block>;
+  extern __shared__ __align__(128) char memory[];
+  __shared__ typename InputRow<X, true>::Shared reduced;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m);
+  const int padded = static_cast<int>(packed_columns(k));
+  const int team = warp / teams.team, in_team = warp & (teams.team - 1), parts = kParts / teams.team;
+  const int team_count = teams.warps / teams.team;
+  const int step = static_cast<int>(gridDim.x) * team_count;
+  const int first_tile = team * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
+  const int first_step = list.begin[in_team * parts], last_step = list.begin[in_team * parts + parts];
+
+  char* ring = memory + warp * kStages * S::kTotal;
+  const auto row_of = [&](const TilePlace& place, int row) {
+    const int other = plan.gated ? row / (kRows / 2) : 0, at = plan.gated ? row % (kRows / 2) : row;
+    const WeightJob& job = plan.jobs[place.job + other];
+    return static_cast<const uint8_t*>(job.weights) + min(place.first_row + at, static_cast<int>(job.n) - 1) * plan.ld;
+  };
+  // What is copied next.
+  struct {
+    const uint8_t *upper, *lower;
+    int tile, step;
+    uint32_t place;
+  } next;
+  const uint32_t ring_start = shared_address(ring) + static_cast<uint32_t>(g * S::kPitch);
+  const auto enter_tile = [&](int tile) {
+    next.tile = tile;
+    next.step = first_step;
+    if (tile >= teams.tiles) return;
+    const TilePlace place = tile_place(plan, teams, tile);
+    next.upper = row_of(place, g);
+    next.lower = row_of(place, g + 8);
+  };
+  const auto start_next = [&] {
+    if (next.tile < teams.tiles) {
+      const int at = super_of(list.steps[next.step]) * S::kBytes;
+      const int bytes = Format::kWhole ? S::kBytes : min(S::kBytes, static_cast<int>(plan.ld) - at);
+      copy_row<Block>(next.upper + at, next.place, bytes, t);
+      copy_row<Block>(next.lower + at, next.place + 8 * S::kPitch, bytes, t);
+      next.place = next.place == ring_start ? ring_start + S::kTotal : ring_start;
+      if (++next.step == last_step) enter_tile(next.tile + step);
+    }
+    commit_copies();
+  };
+  next.place = ring_start;
+  let_next_start();
+  if (!plan.steady) wait_for_previous();
+  fetch_norm(plan);
+  enter_tile(first_tile);
+  start_next();
+  if (plan.steady) wait_for_previous();
+
+  // x in f16, [m, pitch]: what lane t needs for two steps lies together.
+  // Sums of the parts, [teams, 2, kParts, 8, pairs]: of each g the lanes t that have rows of x.
+  auto* partials = reinterpret_cast<float4*>(memory + teams.warps * kStages * S::kTotal);
+  const int pairs = (m + 1) / 2, of_part = 8 * pairs;
+  auto* factors = reinterpret_cast<float*>(partials + (teams.team > 1 ? team_count * 2 * kParts * of_part : 0));
+  auto* x = reinterpret_cast<char*>(factors + kMostTokens);
+  const int pitch = padded * 2 + 64;
+  if (ready) {
+    if (threadIdx.x < m) factors[threadIdx.x] = inverses[threadIdx.x];
+    const int chunks = padded / 8;
+    for (int token = 0; token < m; ++token) {
+      for (int i = threadIdx.x; i < chunks; i += blockDim.x) {
+        *reinterpret_cast<uint4*>(x + token * pitch + i * 16) = ready[token * chunks + i];
+      }
+    }
+  } else if (threadIdx.x < kThreads) {
+    const InputRow<X, true> row(plan, 0, reduced);
+    const float factor = row_factor(row.most());
+    if (threadIdx.x == 0) factors[0] = 1 / factor;
+    // The columns of a thread are whole supers apart.
+    static_assert(kThreads * 4 % kSuper == 0);
+    const int own = static_cast<int>(threadIdx.x) * 4;
+    char* first = x + fragment_byte(Format::kOrder, own) - own * 2;
+    row.each([&](int64_t at, float4 four) {
+      *reinterpret_cast<uint2*>(first + static_cast<int>(at) * 2) = ordered(four, factor);
+    });
+    for (int at = k + own; at < padded; at += kThreads * 4) {
+      *reinterpret_cast<uint2*>(x + fragment_byte(Format::kOrder, at)) = {0, 0};
+    }
+  }
+  __syncthreads();
+
+  const char* x_row = x + (g < m ? g : 0) * pitch + t * 16;  // rows beyond m go nowhere
+  const auto* blocks = reinterpret_cast<const uint8_t*>(ring) + g * S::kPitch;
+  int turn = 0, slot = 0;
+  for (int tile = first_tile; tile < teams.tiles; tile += step, ++turn) {
+    const bool finishes = (turn & (teams.team - 1)) == in_team;
+    int upper_low = 0, lower_low = 0;
+    if constexpr (!Format::kWhole) {
+      const TilePlace place = tile_place(plan, teams, tile);
+      upper_low = low_bits<Block>(row_of(place, g));
+      lower_low = low_bits<Block>(row_of(place, g + 8));
+    }
+    float4* partial = partials + (team * 2 + turn % 2) * kParts * of_part;
+    float4* next_partial = partial + in_team * parts * of_part + g * pairs + t;
+    float total[4] = {}, sum[1][4] = {};
+    for (int at = first_step; at < last_step; ++at) {
+      wait_copies<0>();
+      __syncwarp();
+      start_next();
+      const uint32_t here = list.steps[at];
+      const int super = super_of(here);
+      const uint8_t *upper = blocks + slot * S::kTotal, *lower = upper + 8 * S::kPitch;
+      slot ^= 1;
+      if constexpr (!Format::kWhole) {
+        upper += (upper_low + super * S::kBytes) & 15;
+        lower += (lower_low + super * S::kBytes) & 15;
+      }
+      multiply_super<Format>(sum, upper, lower, t, (k - super * kSuper) / 32, x_row + super * kSuper * 2, 0,
+                             quarters_of(here));
+      if (!ends_part(here)) continue;
+      if (teams.team == 1) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) total[e] += sum[0][e];
+      } else if (t < pairs) {
+        *next_partial = {sum[0][0], sum[0][1], sum[0][2], sum[0][3]};
+        next_partial += of_part;
+      }
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sum[0][e] = 0;
+    }
+    // Of element e of a fragment: row g + e / 2 * 8 and token 2t + e % 2. Gated: elements 0 and 1, rows below 8.
+    const TilePlace place = tile_place(plan, teams, tile);
+    const WeightJob& job = plan.jobs[place.job];
+    const auto is_mine = [&](int e) {
+      return 2 * t + e % 2 < m && place.first_row + g + e / 2 * 8 < job.n && (!plan.gated || e < 2);
+    };
+    const auto out_place = [&](int e) { return int64_t{2 * t + e % 2} * job.n + place.first_row + g + e / 2 * 8; };
+    float residual[4] = {};
+    if (job.residual && finishes) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        if (is_mine(e)) residual[e] = job.residual[out_place(e)];
+      }
+    }
+    if (teams.team > 1) {
+      asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "r"(teams.team * 32) : "memory");
+      if (!finishes) continue;
+#pragma unroll
+      for (int i = 0; i < kParts; ++i) {
+        const float4 of = partial[i * of_part + g * pairs + min(t, pairs - 1)];
+        total[0] += of.x;
+        total[1] += of.y;
+        total[2] += of.z;
+        total[3] += of.w;
+      }
+    }
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      if (!is_mine(e)) continue;
+      const float factor = factors[2 * t + e % 2];
+      const int row = place.first_row + g + e / 2 * 8;
+      float product = __fmul_rn(total[e], factor);
+      if (job.bias) product += job.bias[row];
+      if (plan.gated) {
+        float up = __fmul_rn(total[e % 2 + 2], factor);
+        if (plan.jobs[1].bias) up += plan.jobs[1].bias[row];
+        product = gated(product, up);
+      }
+      if (job.residual) product += residual[e];
+      static_cast<X*>(job.out)[out_place(e)] = to<X>(product);
+    }
+  }
+}
+
+template <typename Block>
+size_t shared_bytes(const Teams& teams, int64_t m, int64_t k) {
+  const int64_t partials = teams.team > 1 ? teams.warps / teams.team * 2 * kParts * 8 * ((m + 1) / 2) * 16 : 0;
+  return static_cast<size_t>(teams.warps * kStages * Stage<Block>::kTotal + partials + kMostTokens * 4 +
+                             m * (packed_columns(k) * 2 + 64));
+}
+
+// Empty parts count as one super of which nothing is wanted.
+StepList steps_of(int64_t k) {
+  const auto padded = static_cast<int>(packed_columns(k)), size = static_cast<int>(part_size(padded));
+  StepList list;
+  int count = 0;
+  for (int i = 0; i < kParts; ++i) {
+    list.begin[i] = count;
+    const int begin = std::min(padded, i * size), end = std::min(padded, begin + size);
+    for (int super = begin / kSuper; super * kSuper < end; ++super) {
+      uint32_t quarters = 0;
+      for (int q = 0; q < 4; ++q) {
+        const int column = super * kSuper + q * 64;
+        if (column >= begin && column < end) quarters |= 1u << q;
+      }
+      list.steps[count++] = static_cast<uint32_t>(super) | quarters << 16;
+    }
+    if (count == list.begin[i]) list.steps[count++] = 0;
+    list.steps[count - 1] |= 1u << 20;
+  }
+  list.begin[kParts] = count;
+  return list;
+}
+
+// The teams that leave the fewest warps idle in the last round, of those the most warps in the smallest teams. No
+// warps: there is no room.
+template <typename Block>
+Teams teams_for(const Runtime& use, const WeightPlan& plan) {
+  Teams best;
+  int tiles = 0;
+  for (int i = 0; i < plan.count; ++i) {
+    best.first[i] = tiles;
+    const int64_t each = plan.gated ? kRows / 2 : kRows;
+    if (i == 0 || !plan.gated) tiles += static_cast<int>((plan.jobs[i].n + each - 1) / each);
+  }
+  best.tiles = tiles;
+  int best_cost = std::numeric_limits<int>::max();
+  for (const int warps : {24, 16, 8}) {
+    for (const int team : {1, 2, 4, 8}) {
+      Teams teams = best;
+      teams.warps = warps;
+      teams.team = team;
+      const int at_once = use.multiprocessors * (warps / team);
+      const int cost = (tiles + at_once - 1) / at_once * (warps / team);  // tiles for which a multiprocessor has time
+      const size_t shared = shared_bytes<Block>(teams, plan.m, plan.k);
+      if (cost >= best_cost || shared > static_cast<size_t>(use.shared_bytes - 1024)) continue;
+      best = teams;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+// The plan for rows `first` to `first + count` of x.
+template <typename X>
+WeightPlan rows_of(const WeightPlan& plan, int64_t first, int64_t count) {
+  WeightPlan part = plan;
+  part.m = count;
+  for (int i = 0; i < plan.count; ++i) {
+    WeightJob& job = part.jobs[i];
+    job.out = static_cast<X*>(job.out) + first * job.n;
+    if (job.residual) job.residual += first * job.n;
+  }
+  return part;
+}
+
+template <typename Block, typename X>
+void launch_kernel(Device device, const WeightPlan& plan, const Teams& teams, const char* ready,
+                   const float* inverses) {
+  const Runtime& use = runtime(device);
+  const int team_count = teams.warps / teams.team;
+  const int blocks = std::min((teams.tiles + team_count - 1) / team_count, use.multiprocessors);
+  allow_shared<packed_rows_kernel<Block, X>>(device, use.shared_bytes - 1024);
+  launch_dependent(device, "matmul", packed_rows_kernel<Block, X>, static_cast<unsigned>(blocks),
+                   static_cast<unsigned>(teams.warps * 32), shared_bytes<Block>(teams, plan.m, plan.k), plan, teams,
+                   steps_of(plan.k), reinterpret_cast<const uint4*>(ready), inverses);
+}
+
+template <typename Block, typename X>
+void launch_rows(Device device, const WeightPlan& plan) {
+  const Runtime& use = runtime(device);
+  if (plan.m == 1) {
+    return launch_kernel<Block, X>(device, plan, teams_for<Block>(use, plan), nullptr, nullptr);
+  }
+  WeightPlan some = plan;
+  some.m = std::min<int64_t>(plan.m, kMostTokens);
+  Teams teams = teams_for<Block>(use, some);
+  while (teams.warps == 0) {
+    some.m /= 2;
+    teams = teams_for<Block>(use, some);
+  }
+  const int64_t row_bytes = packed_columns(plan.k) * 2;
+  const Scratch ready(device, static_cast<size_t>(plan.m * row_bytes)),
+      inverses(device, static_cast<size_t>(plan.m) * sizeof(float));
+  scale_rows(device, plan, Fragments<Block>::kOrder, true, row_bytes / 2, ready.as<__half>(), inverses.as<float>());
+  for (int64_t row = 0; row < plan.m; row += some.m) {
+    const WeightPlan part = rows_of<X>(plan, row, std::min(some.m, plan.m - row));
+    launch_kernel<Block, X>(device, part, teams, ready.as<const char>() + row * row_bytes,
+                            inverses.as<const float>() + row);
+  }
+}
+
+}  // namespace
+
+bool has_room_for_packed_rows(const Runtime& use, const WeightPlan& plan, int64_t rows) {
+  if (rows > kMostTokens || plan.k > int64_t{kMostSteps - 2 * kParts} * kSuper) return false;
+  WeightPlan some = plan;
+  some.m = rows;
+  bool room = false;
+  visit_packed(plan.dtype, [&](auto block) {
+    using Block = decltype(block);
+    if constexpr (Fragments<Block>::kKnown) room = teams_for<Block>(use, some).warps > 0;
+  });
+  return room;
+}
+
+void multiply_packed_rows(Device device, const WeightPlan& plan) {
+  visit_fragments(plan, [&](auto block, auto x) { launch_rows<decltype(block), decltype(x)>(device, plan); });
+}
+
+}  // namespace wick::cuda
