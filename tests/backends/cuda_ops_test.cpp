@@ -209,7 +209,7 @@ TEST_F(CudaOps, PackedWeights) {
     if (dtype == DType::kF8E8M0) continue;  // only scales have it
     const std::string name(to_string(dtype));
     // Parts of k end within blocks of 256 columns; rows that do not fill the last of them.
-    for (const int64_t k : {256, 1280, block_weights(dtype) == 256 ? 2560 : 416}) {
+    for (const int64_t k : {256, 1280, block_weights(dtype) == 32 ? 416 : 2560}) {
       const Tensor w = packed_weights(67, k, dtype, 5), there = w.to_device(Device::cuda());
       expect_identical(there.to_dtype(DType::kF32), w.to_dtype(DType::kF32), name + " decoded");
       const Tensor x = mul(randn({90, k}, 11), 3.0), x_there = x.to_device(Device::cuda());
