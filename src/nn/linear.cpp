@@ -18,7 +18,7 @@ Tensor Linear::operator()(const Tensor& x) const {
   return bias.defined() ? add(y, bias) : y;
 }
 
-std::optional<Tensor> apply_gated(const LinearInput& input, const Linear& gate, const Linear& up) {
+std::optional<Tensor> apply_gated(const LinearInput& input, const Linear& gate, const Linear& up, const Linear& down) {
   const FusedKernels* fused = fused_kernels(input.x.device());
   const auto plain = [](const Linear& linear) {
     return !linear.input_order.defined() && linear.weight.strides()[1] == 1;
@@ -26,7 +26,11 @@ std::optional<Tensor> apply_gated(const LinearInput& input, const Linear& gate, 
   if (!fused || input.x.dtype() != DType::kF32 || !input.x.is_contiguous() || !plain(gate) || !plain(up)) {
     return std::nullopt;
   }
-  const Tensor out = empty({input.x.dim(0), gate.outputs()}, DType::kF32, input.x.device());
+  constexpr int64_t kManyRows = 64;
+  const DType dtype = gate.weight.dtype();
+  const bool rounds = input.x.dim(0) > kManyRows && (dtype == DType::kF16 || dtype == DType::kBF16) &&
+                      down.weight.dtype() == dtype && !down.input_order.defined();
+  const Tensor out = empty({input.x.dim(0), gate.outputs()}, rounds ? dtype : DType::kF32, input.x.device());
   if (!fused->gated_linear(input, {gate.weight, gate.bias, {}, out}, {up.weight, up.bias, {}, {}})) return std::nullopt;
   return out;
 }
@@ -34,7 +38,7 @@ std::optional<Tensor> apply_gated(const LinearInput& input, const Linear& gate, 
 void apply_linears(const LinearInput& input, std::initializer_list<const Linear*> linears, const Tensor& residual,
                    std::span<Tensor> outs) {
   const FusedKernels* fused = fused_kernels(input.x.device());
-  bool together = fused && input.x.dtype() == DType::kF32 && input.x.is_contiguous();
+  bool together = fused && input.x.is_contiguous();
   for (const Linear* linear : linears) together &= !linear->input_order.defined() && linear->weight.strides()[1] == 1;
   InlineVector<LinearJob, 4> jobs;
   size_t next = 0;

@@ -21,8 +21,9 @@ struct Linear {
   Tensor operator()(const Tensor& x) const;  // [tokens, in] -> [tokens, out]
 };
 
-// silu(gate(input)) * up(input) in one kernel; empty where there is none for it.
-std::optional<Tensor> apply_gated(const LinearInput& input, const Linear& gate, const Linear& up);
+// silu(gate(input)) * up(input) in one kernel, for `down` to multiply: of many rows already in the dtype that it rounds
+// them to. Empty where there is no kernel for it.
+std::optional<Tensor> apply_gated(const LinearInput& input, const Linear& gate, const Linear& up, const Linear& down);
 
 // The products of several linears with one input, in as few kernels as its device allows: outs[i] = linears[i](input).
 // `residual`, where defined, is added to each.

@@ -17,7 +17,7 @@ Tensor Mlp::fused(const Norm& norm, const Tensor& x) const {
   if (!gate.defined()) {
     apply_linears(input, {&up}, {}, std::span(parts).first(1));
     apply_linears({activate(activation, parts[0])}, {&down}, x, out);
-  } else if (const auto gated = activation == Activation::kSilu ? apply_gated(input, gate, up) : std::nullopt) {
+  } else if (const auto gated = activation == Activation::kSilu ? apply_gated(input, gate, up, down) : std::nullopt) {
     apply_linears({*gated}, {&down}, x, out);
   } else {
     apply_linears(input, {&gate, &up}, {}, parts);

@@ -10,7 +10,8 @@ struct KvBlocks;  // these three: ops/paged_attention.h
 struct PagedRows;
 struct PagedAttentionOptions;
 
-// What FusedKernels::linear multiplies: x, its RMS norm, or silu(x) * up. All f32 and row-major.
+// What FusedKernels::linear multiplies: x, its RMS norm, or silu(x) * up. All f32 and row-major; x itself may also be in
+// the dtype of f16 or bf16 weights.
 struct LinearInput {
   Tensor x;                 // [rows, k]
   Tensor norm_weight = {};  // [k]; undefined: no norm
@@ -63,7 +64,7 @@ inline constexpr int64_t kMostTopLogits = 128;
 struct FusedKernels {
   // out = input weight^T + bias + residual for each job.
   void (*linear)(const LinearInput& input, std::span<const LinearJob> jobs) = nullptr;
-  // silu(gate) * up of the two products, to gate.out; up.out stays undefined. False, and nothing is done, where
+  // silu(gate) * up of the two products, to gate.out, which may have the dtype of the weights; up.out stays undefined. False, and nothing is done, where
   // products of so many rows or such weights are better left apart.
   bool (*gated_linear)(const LinearInput& input, const LinearJob& gate, const LinearJob& up) = nullptr;
   // Norms and rotates the heads of queries and keys, puts keys and values into their blocks as store_kv does, and

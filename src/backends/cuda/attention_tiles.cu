@@ -4,6 +4,8 @@
 namespace wick::cuda {
 namespace {
 
+constexpr int kStages = 3;  // tiles of keys and values that are there or on their way
+
 // The weighted values of some keys for rows g and g + 8 of a warp's tile; sums are relative to 2^most.
 template <int kDim>
 struct Mix {
@@ -52,13 +54,14 @@ __device__ __forceinline__ void start_tile(const AttentionPlan& plan, const int3
 template <typename T, int kDim, int kWarps>
 __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constant__ AttentionPlan plan) {
   extern __shared__ __align__(128) char memory[];
-  __shared__ int odd_keys[2];  // bit j: a value of key j of the tile is not finite
+  __shared__ int odd_keys[kStages];  // bit j: a value of key j of the tile is not finite
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 4;
   const int kv_head = blockIdx.y;
   let_next_start();
   wait_for_previous();
   TileRows tile_rows;
-  if (!find_tile(plan, static_cast<int>(blockIdx.x), kWarps * kRows, tile_rows)) return;
+  const auto tiles = static_cast<int>(gridDim.x);  // those with most keys first
+  if (!find_tile(plan, tiles - 1 - static_cast<int>(blockIdx.x), kWarps * kRows, tile_rows)) return;
   const int sequence = tile_rows.sequence;
   const int32_t* table = plan.rows.table + sequence * plan.rows.table_row;
   const LaneRows rows(plan, tile_rows, tile_rows.first_row + warp * kRows, kv_head);
@@ -70,27 +73,29 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
 
   const uint32_t base = shared_address(memory);
   const int first_tile = first / kKeys, last_tile = last / kKeys;
-  start_tile<T, kDim, kWarps>(plan, table, kv_head, first_tile, first, last, base);
+  const auto start = [&](int tile) {
+    const int stage = (tile - first_tile) % kStages;
+    if (tile > last_tile) return commit_copies();
+    start_tile<T, kDim, kWarps>(plan, table, kv_head, tile, first, last,
+                                base + static_cast<uint32_t>(stage * KeyTile<kDim>::kBytes));
+  };
+  for (int i = 0; i < kStages - 1; ++i) start(first_tile + i);
+  const bool plain = plan.soft_cap <= 0 && !plan.slopes;
   uint32_t query[kDim / 16][4];
   load_queries<T, kDim>(plan, rows, query);
   Mix<kDim> whole, mix;
   for (int tile = first_tile; tile <= last_tile; ++tile) {
-    const int stage = (tile - first_tile) % 2;
+    const int stage = (tile - first_tile) % kStages;
     const uint32_t keys = base + static_cast<uint32_t>(stage * KeyTile<kDim>::kBytes);
     const uint32_t values = keys + KeyTile<kDim>::kSide;
-    if (tile < last_tile) {
-      start_tile<T, kDim, kWarps>(plan, table, kv_head, tile + 1, first, last,
-                                  base + static_cast<uint32_t>((1 - stage) * KeyTile<kDim>::kBytes));
-      wait_copies<1>();
-    } else {
-      wait_copies<0>();
-    }
+    wait_copies<kStages - 2>();
     // Some row of the block does not see all of these keys: values that are not finite would reach it, times 0. They
     // are taken out, and rows that do see them become NaN.
     const bool masked = tile * kKeys + kKeys - 1 > begin.position || tile * kKeys < end.first ||
                         (tile + 1) * kKeys > last + 1 || tile * kKeys < first;
-    if (masked && threadIdx.x < 2) odd_keys[threadIdx.x] = 0;
+    if (masked && threadIdx.x == 0) odd_keys[stage] = 0;
     __syncthreads();
+    start(tile + kStages - 1);  // where the tile before was, which all are done with
     if (masked) {
       auto* pairs = reinterpret_cast<uint32_t*>(memory + stage * KeyTile<kDim>::kBytes + KeyTile<kDim>::kSide);
       for (int i = threadIdx.x; i < kKeys * kDim / 2; i += kWarps * 32) {
@@ -105,7 +110,11 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
 
     float scores[kKeys / 8][4] = {}, most[2] = {mix.most[0], mix.most[1]}, local[2];
     multiply_keys<T, kDim>(query, keys, scores);
-    finish_scores(plan, rows, tile, odd, scores, most);
+    if (plain && !masked) {
+      finish_plain_scores(scores, most);
+    } else {
+      finish_scores(plan, rows, tile, odd, scores, most);
+    }
     weigh_scores(most, scores, local);
     float shrink[2];
 #pragma unroll
@@ -141,7 +150,6 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
       merge(whole, mix);
       mix = Mix<kDim>();
     }
-    __syncthreads();
   }
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -159,7 +167,7 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
 
 template <typename T, int kDim>
 void launch(Device device, const AttentionPlan& plan) {
-  constexpr int kWarps = 4, kBytes = 2 * KeyTile<kDim>::kBytes;
+  constexpr int kWarps = 4, kBytes = kStages * KeyTile<kDim>::kBytes;
   const int64_t tiles = int64_t{plan.row_count} * plan.group / (kWarps * kRows) + plan.rows.sequences;
   allow_shared<tiles_kernel<T, kDim, kWarps>>(device, kBytes);
   launch_dependent(device, "paged_attention", tiles_kernel<T, kDim, kWarps>,

@@ -126,6 +126,15 @@ __device__ __forceinline__ void multiply_keys(const uint32_t (&query)[kDim / 16]
   }
 }
 
+// The largest of the four lanes that share two rows.
+__device__ __forceinline__ void share_most(float (&most)[2]) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    most[h] = fmaxf(most[h], __shfl_xor_sync(0xffffffffu, most[h], 1));
+    most[h] = fmaxf(most[h], __shfl_xor_sync(0xffffffffu, most[h], 2));
+  }
+}
+
 // Scores as exponents of two, -infinity where a row does not see the key; `most` becomes their largest, or stays.
 __device__ __forceinline__ void finish_scores(const AttentionPlan& plan, const LaneRows& rows, int tile, uint32_t odd,
                                               float (&scores)[kKeys / 8][4], float (&most)[2]) {
@@ -145,11 +154,20 @@ __device__ __forceinline__ void finish_scores(const AttentionPlan& plan, const L
       most[h] = fmaxf(most[h], scores[n][e]);
     }
   }
+  share_most(most);
+}
+
+// The same where every row sees every key and nothing else changes a score.
+__device__ __forceinline__ void finish_plain_scores(float (&scores)[kKeys / 8][4], float (&most)[2]) {
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    most[h] = fmaxf(most[h], __shfl_xor_sync(0xffffffffu, most[h], 1));
-    most[h] = fmaxf(most[h], __shfl_xor_sync(0xffffffffu, most[h], 2));
+  for (int n = 0; n < kKeys / 8; ++n) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      scores[n][e] = __fmul_rn(scores[n][e], kLog2e);
+      most[e / 2] = fmaxf(most[e / 2], scores[n][e]);
+    }
   }
+  share_most(most);
 }
 
 // Scores become weights; `local` is this lane's part of their sum.

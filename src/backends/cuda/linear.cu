@@ -19,7 +19,7 @@ bool joins(const Tensor& a, const Tensor& b) {
 
 // What the input becomes, for weights that no fused kernel takes.
 Tensor plain_input(const LinearInput& input) {
-  if (!input.norm_weight.defined() && !input.up.defined()) return input.x;
+  if (!input.norm_weight.defined() && !input.up.defined()) return input.x.to_dtype(DType::kF32);
   Tensor out = empty(input.x.shape(), DType::kF32, input.x.device());
   if (input.norm_weight.defined()) {
     rms_norm(input.x, input.norm_weight, input.eps, out);
@@ -46,7 +46,8 @@ WeightPlan plan_of(const LinearInput& input, std::span<const LinearJob> jobs, si
   plan.m = x.dim(0);
   plan.k = x.dim(1);
   plan.x = x.raw();
-  plan.x_dtype = plan.out_dtype = DType::kF32;
+  plan.x_dtype = x.dtype();
+  plan.out_dtype = jobs[first].out.dtype();
   plan.dtype = weight.dtype();
   plan.ld = is_packed(weight.dtype()) ? bytes_of(weight.dtype(), weight.strides()[0]) : weight.strides()[0];
   plan.norm_weight = data_or_null<const float>(input.norm_weight);
@@ -85,7 +86,8 @@ void linear(const LinearInput& input, std::span<const LinearJob> jobs) {
   Tensor plain;
   for (size_t first = 0; first < jobs.size();) {
     const Tensor& weight = jobs[first].weight;
-    if (!joins(weight, weight) || x.dim(1) % 4 != 0 || !aligned(x.raw(), 16)) {
+    const bool fits = x.dtype() == DType::kF32 || x.dtype() == weight.dtype();
+    if (!fits || !joins(weight, weight) || x.dim(1) % 4 != 0 || !aligned(x.raw(), 16)) {
       if (!plain.defined()) plain = plain_input(input);
       multiply_alone(plain, jobs[first++]);
       continue;

@@ -51,7 +51,7 @@ class Target {
         gated_(mapped.plan.gated),
         by_pair_(mapped.by_pair),
         out_f32_(mapped.plan.out_dtype == DType::kF32),
-        plain_(by_pair_ && out_f32_ && !bias_ && !(gated_ && (up_bias_ || residual_))) {}
+        plain_(by_pair_ && (out_f32_ || gated_) && !bias_ && !(gated_ && (up_bias_ || residual_))) {}
 
   // The sums of a thread as multiply_async leaves them: pairs of columns 8 apart, of rows `row` and `row` + 8. Gated:
   // the second half of them is of up.
@@ -64,6 +64,7 @@ class Target {
       const int at = row + low * 8;
       if (at >= m_) continue;
       float* out = static_cast<float*>(out_) + int64_t{at} * n_ + column;
+      T* rounded = static_cast<T*>(out_) + int64_t{at} * n_ + column;
       if (!plain_ || column + pairs * 8 - 6 > n_) {
 #pragma unroll
         for (int j = 0; j < kPairs; ++j) {
@@ -74,7 +75,12 @@ class Target {
 #pragma unroll
         for (int j = 0; j < kPairs / 2; ++j) {
           const float2 gate = pair(total, j, low), up = pair(total, j + kPairs / 2, low);
-          *reinterpret_cast<float2*>(out + j * 8) = {gated(gate.x, up.x), gated(gate.y, up.y)};
+          const float2 both{gated(gate.x, up.x), gated(gate.y, up.y)};
+          if (out_f32_) {
+            *reinterpret_cast<float2*>(out + j * 8) = both;
+          } else {
+            *reinterpret_cast<uint32_t*>(rounded + j * 8) = round_pair<T>(both.x, both.y);
+          }
         }
       } else if (residual_) {
         const float* added = residual_ + int64_t{at} * n_ + column;
@@ -134,7 +140,7 @@ class Target {
   const float *bias_, *up_bias_, *residual_;
   int m_, n_;
   bool gated_, by_pair_, out_f32_;
-  bool plain_;  // nothing but f32 results, pairs at a time, perhaps with a residual
+  bool plain_;  // f32 results, pairs at a time, perhaps with a residual, or gated ones in f32 or T
 };
 
 }  // namespace wick::cuda

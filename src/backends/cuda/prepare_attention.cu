@@ -17,6 +17,13 @@ struct PreparePlan {
   int tokens, heads;
 };
 
+template <typename Put>
+__device__ __forceinline__ void turn(const PreparePlan& plan, const float* from, const float* weight, int token,
+                                     const Put& put) {
+  if (plan.pool.dim == 128) return turn_head<128>(plan.turns, from, weight, token, put);
+  turn_head(plan.turns, from, plan.pool.dim, weight, token, put);
+}
+
 // A warp per vector of a token: its queries, its keys, its values.
 template <typename T>
 __global__ void __launch_bounds__(kWarps * 32) prepare_kernel(const __grid_constant__ PreparePlan plan) {
@@ -35,13 +42,13 @@ __global__ void __launch_bounds__(kWarps * 32) prepare_kernel(const __grid_const
   float* vector = vectors[warp];
   if (which < plan.heads) {
     const int64_t at = (int64_t{token} * plan.heads + which) * pool.dim;
-    return turn_head(plan.turns, plan.query + at, pool.dim, plan.turns.query_weight, token,
-                     [&](int d, float value) { plan.out[at + d] = value; });
+    return turn(plan, plan.query + at, plan.turns.query_weight, token,
+                [&](int d, float value) { plan.out[at + d] = value; });
   }
   which -= plan.heads;
   if (which < pool.kv_heads) {
     const float* key = plan.key + (int64_t{token} * pool.kv_heads + which) * pool.dim;
-    turn_head(plan.turns, key, pool.dim, plan.turns.key_weight, token, [&](int d, float value) { vector[d] = value; });
+    turn(plan, key, plan.turns.key_weight, token, [&](int d, float value) { vector[d] = value; });
     __syncwarp();
     store_key<T>(pool, place, which, vector);
   } else {
