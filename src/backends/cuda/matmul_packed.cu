@@ -117,7 +117,7 @@ constexpr int64_t kFewRows = 16, kTileRows = 64;
 
 void scale_rows(Device device, const WeightPlan& plan, Order order, bool by_lanes, int64_t ld, __half* out,
                 float* inverses) {
-  constexpr int64_t kMostShared = 40 * 1024;  // that needs no leave
+  constexpr int64_t kMostShared = 40 * 1024;  // that a block may have without asking
   const bool in_shared = ld * 2 <= kMostShared;
   const auto with = [&](auto* kernel) {
     launch_dependent(device, "matmul", kernel, static_cast<unsigned>(plan.m), kThreads,
