@@ -144,8 +144,8 @@ Tensor Moe::mix_on_host(const Tensor& x, const Tensor& weights, int layer) const
 std::optional<Tensor> Moe::mix_fused(const LinearInput& input, const Tensor& residual) const {
   const Tensor& x = input.x;
   const FusedKernels* fused = fused_kernels(x.device());
-  if (!fused || routing.groups > 1 || x.dtype() != DType::kF32 || !x.is_contiguous() ||
-      router.input_order.defined() || router.weight.strides()[1] != 1) {
+  if (!fused || routing.groups > 1 || x.dtype() != DType::kF32 || !x.is_contiguous() || router.input_order.defined() ||
+      router.weight.strides()[1] != 1) {
     return std::nullopt;
   }
   std::vector<ExpertWeights> weights;

@@ -10,8 +10,8 @@ struct KvBlocks;  // these three: ops/paged_attention.h
 struct PagedRows;
 struct PagedAttentionOptions;
 
-// What FusedKernels::linear multiplies: x, its RMS norm, or silu(x) * up. All f32 and row-major; x itself may also be in
-// the dtype of f16 or bf16 weights.
+// What FusedKernels::linear multiplies: x, its RMS norm, or silu(x) * up. All f32 and row-major; x itself may also be
+// in the dtype of f16 or bf16 weights.
 struct LinearInput {
   Tensor x;                 // [rows, k]
   Tensor norm_weight = {};  // [k]; undefined: no norm
@@ -42,9 +42,9 @@ struct HeadTurns {
 // How FusedKernels::mix_experts chooses: by the softmax of the router's answers or the sigmoid of each, the best, their
 // scores scaled, and before that made to add up to one.
 struct ExpertRouter {
-  Tensor weight;              // [experts, hidden] of f32, f16 or bf16; its elements lie along hidden
-  Tensor bias;                // f32 [experts]; undefined: none
-  Tensor selection_bias;      // f32 [experts], added to the scores for choosing only; undefined: none
+  Tensor weight;          // [experts, hidden] of f32, f16 or bf16; its elements lie along hidden
+  Tensor bias;            // f32 [experts]; undefined: none
+  Tensor selection_bias;  // f32 [experts], added to the scores for choosing only; undefined: none
 };
 struct ExpertChoice {
   int64_t chosen = 0;
@@ -64,8 +64,8 @@ inline constexpr int64_t kMostTopLogits = 128;
 struct FusedKernels {
   // out = input weight^T + bias + residual for each job.
   void (*linear)(const LinearInput& input, std::span<const LinearJob> jobs) = nullptr;
-  // silu(gate) * up of the two products, to gate.out, which may have the dtype of the weights; up.out stays undefined. False, and nothing is done, where
-  // products of so many rows or such weights are better left apart.
+  // silu(gate) * up of the two products, to gate.out, which may have the dtype of the weights; up.out stays undefined.
+  // False, and nothing is done, where products of so many rows or such weights are better left apart.
   bool (*gated_linear)(const LinearInput& input, const LinearJob& gate, const LinearJob& up) = nullptr;
   // Norms and rotates the heads of queries and keys, puts keys and values into their blocks as store_kv does, and
   // writes what paged_attention gives to `out`, f32 [tokens, heads, dim].

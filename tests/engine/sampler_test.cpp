@@ -125,16 +125,13 @@ TEST(Sampler, GreedyTakesTheFirstHighest) {
 // The sum of (seen - expected)^2 / expected has a mean of `classes` and a variance of twice that.
 // The highest logits alone lead to the same choices as all of them, also when there are more than needed.
 TEST(Sampler, TheBestAreEnough) {
-  const SamplingParams several[] = {{.temperature = 0},
-                                    {.temperature = 0.7f, .top_k = 1, .seed = 3},
-                                    {.temperature = 1, .top_k = 20, .top_p = 0.95f, .seed = 4},
-                                    {.temperature = 1.5f, .top_k = 40, .min_p = 0.02f, .seed = 5},
-                                    {.temperature = 1, .top_k = 64, .typical_p = 0.8f, .seed = 6},
-                                    {.temperature = 1,
-                                     .top_k = 30,
-                                     .xtc_probability = 0.5f,
-                                     .xtc_threshold = 0.05f,
-                                     .seed = 7}};
+  const SamplingParams several[] = {
+      {.temperature = 0},
+      {.temperature = 0.7f, .top_k = 1, .seed = 3},
+      {.temperature = 1, .top_k = 20, .top_p = 0.95f, .seed = 4},
+      {.temperature = 1.5f, .top_k = 40, .min_p = 0.02f, .seed = 5},
+      {.temperature = 1, .top_k = 64, .typical_p = 0.8f, .seed = 6},
+      {.temperature = 1, .top_k = 30, .xtc_probability = 0.5f, .xtc_threshold = 0.05f, .seed = 7}};
   constexpr int64_t kVocabulary = 5003;
   for (const SamplingParams& params : several) {
     Sampler sampler(params, kVocabulary);

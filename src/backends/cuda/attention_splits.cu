@@ -79,8 +79,8 @@ __device__ __forceinline__ int query_place(int row, int d) {
   return row * kDim + (d ^ (row & 7) * 8);
 }
 template <typename T, int kDim>
-__device__ __forceinline__ void turn_queries(const AttentionPlan& plan, const TileRows& tile, int kv_head, int last_warp,
-                                             T* target) {
+__device__ __forceinline__ void turn_queries(const AttentionPlan& plan, const TileRows& tile, int kv_head,
+                                             int last_warp, T* target) {
   const int warp = static_cast<int>(threadIdx.x / 32);
   for (int i = (warp + kWarps - 1 - last_warp) % kWarps; i < kRows && tile.first_row + i < tile.rows; i += kWarps) {
     const int head = kv_head * plan.group + tile.first_row + i;

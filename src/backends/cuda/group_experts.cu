@@ -10,12 +10,12 @@ namespace {
 
 // Rows in the order of experts, of one expert in their own.
 struct RowOrder {
-  const int32_t* ids;     // [rows]: experts
+  const int32_t* ids;  // [rows]: experts
   int64_t rows;
   int experts, tile_rows;
-  int* counts;            // [experts]
+  int* counts;                // [experts]
   int32_t *rows_at, *places;  // [rows]: which row is where, and back
-  int4* tiles;            // (expert, first place, rows, -)
+  int4* tiles;                // (expert, first place, rows, -)
   int* tile_count;
 };
 
@@ -236,10 +236,10 @@ void mix(Device device, const MixPlan& plan) {
   launch_dependent(device, "experts", place_kernel, blocks, kThreads, 0, order);
   launch_dependent(device, "experts", round_kernel<T>, static_cast<unsigned>(tokens), kThreads, 0, plan.input,
                    x.as<uint32_t>());
-  const GroupJob up{x.as<void>(),  order.rows_at, order.tiles, order.tile_count, between.as<void>(),
-                    plan.inner,    plan.hidden,   plan.chosen};
-  const GroupJob down{between.as<void>(), nullptr,     order.tiles, order.tile_count, answers.as<void>(),
-                      plan.hidden,        plan.inner, plan.chosen};
+  const GroupJob up{x.as<void>(),       order.rows_at, order.tiles, order.tile_count,
+                    between.as<void>(), plan.inner,    plan.hidden, plan.chosen};
+  const GroupJob down{between.as<void>(), nullptr,     order.tiles, order.tile_count,
+                      answers.as<void>(), plan.hidden, plan.inner,  plan.chosen};
   const auto multiply = [&]<typename Shape>(Shape) {
     launch<T, Shape, true>(device, up, plan.gates, most_tiles);
     launch<T, Shape, false>(device, down, plan.downs, most_tiles);

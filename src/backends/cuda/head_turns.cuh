@@ -48,8 +48,8 @@ __device__ __forceinline__ void turn_head(const TurnPlan& plan, const float* fro
   const auto at = [&](int d) { return weight ? normed(from[d], factor, weight[d]) : from[d]; };
   for (int i = lane; i < plan.pairs; i += 32) {
     const int first = plan.interleaved ? 2 * i : i, second = plan.interleaved ? 2 * i + 1 : i + plan.pairs;
-    const float2 both = turned(at(first), at(second), plan.cos[token * plan.pairs + i],
-                               plan.sin[token * plan.pairs + i]);
+    const float2 both =
+        turned(at(first), at(second), plan.cos[token * plan.pairs + i], plan.sin[token * plan.pairs + i]);
     put(first, both.x);
     put(second, both.y);
   }

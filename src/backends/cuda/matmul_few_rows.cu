@@ -12,7 +12,8 @@ constexpr int kPad = 8;  // elements between rows of x, so that eight of them li
 static_assert(kWarps * 32 == kThreads);
 
 // A kernel for up to kTokens rows of x: tiles of kRows (8 or 16) rows of weights, in pieces of 64 columns of which each
-// warp has kStages under way. Small tiles keep longer stretches of memory under way, large ones need fewer instructions.
+// warp has kStages under way. Small tiles keep longer stretches of memory under way, large ones need fewer
+// instructions.
 template <int kTokensOf, int kRowsOf, int kStagesOf>
 struct FewRows {
   static constexpr int kTokens = kTokensOf, kRows = kRowsOf, kStages = kStagesOf;
@@ -134,10 +135,10 @@ struct MixedTile {
   }
 };
 
-// Up to kTokens rows of x against all weights, a tile's rows of those at a time. Each warp takes one part of k and streams
-// its weights through shared memory with its own copies, from tile to tile without a break; they are on their way
-// before x is read. With experts a block of the grid's second dimension has one row of x and the weights of the expert
-// that was chosen for it, or, mixing them, a row of x for each of a token's experts.
+// Up to kTokens rows of x against all weights, a tile's rows of those at a time. Each warp takes one part of k and
+// streams its weights through shared memory with its own copies, from tile to tile without a break; they are on their
+// way before x is read. With experts a block of the grid's second dimension has one row of x and the weights of the
+// expert that was chosen for it, or, mixing them, a row of x for each of a token's experts.
 template <typename T, typename X, typename Experts, typename Shape>
 __global__ void __launch_bounds__(kThreads, 2)
     few_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Experts experts, int tiles) {
@@ -312,7 +313,7 @@ int64_t tile_count(const WeightPlan& plan, int rows) {
 }
 
 using SeveralTokens = FewRows<kMostTokens, 16, 4>;
-using LongToken = FewRows<1, 8, 8>;   // for much memory
+using LongToken = FewRows<1, 8, 8>;    // for much memory
 using ShortToken = FewRows<1, 16, 6>;  // for little, which is there soon
 constexpr int64_t kMuch = int64_t{16} << 20;
 

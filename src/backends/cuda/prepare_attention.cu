@@ -1,6 +1,6 @@
+#include "backends/cuda/attention_plan.cuh"
 #include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/head_turns.cuh"
-#include "backends/cuda/attention_plan.cuh"
 #include "backends/cuda/store_vector.cuh"
 
 namespace wick::cuda {
@@ -67,14 +67,10 @@ void prepare_attention(const AttentionInput& input, const HeadTurns& turns, cons
   if (query.dim(2) > kMostDim) {
     throw Error(ErrorCode::kUnsupported, cat("prepare_attention: heads of ", query.dim(2), " components"));
   }
-  const PreparePlan plan{data_of<const float>(query),
-                         data_of<const float>(key),
-                         data_of<const float>(value),
-                         make_turn_plan(turns),
-                         data_of<float>(out),
-                         make_row_plan(rows),
-                         make_pool_plan(blocks),
-                         static_cast<int>(query.dim(0)),
+  const PreparePlan plan{data_of<const float>(query),   data_of<const float>(key),
+                         data_of<const float>(value),   make_turn_plan(turns),
+                         data_of<float>(out),           make_row_plan(rows),
+                         make_pool_plan(blocks),        static_cast<int>(query.dim(0)),
                          static_cast<int>(query.dim(1))};
   const int64_t tasks = query.dim(0) * (query.dim(1) + 2 * key.dim(1));
   visit_pool(blocks.key.dtype(), [&](auto zero) {

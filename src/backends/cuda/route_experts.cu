@@ -158,8 +158,8 @@ void launch(Device device, const RoutePlan& plan) {
 }  // namespace
 
 bool fits_routing(const Runtime& use, const RoutePlan& plan) {
-  const bool known = plan.weights_dtype == DType::kF32 || plan.weights_dtype == DType::kF16 ||
-                     plan.weights_dtype == DType::kBF16;
+  const bool known =
+      plan.weights_dtype == DType::kF32 || plan.weights_dtype == DType::kF16 || plan.weights_dtype == DType::kBF16;
   return known && plan.experts <= kMostExperts && plan.chosen <= kMostChosen && plan.input.k % 8 == 0 &&
          plan.ld % 8 == 0 && aligned(plan.weights, 16) && aligned(plan.input.x, 16) &&
          plan.input.k * kManyTokens * 4 <= use.shared_bytes - 2048 &&
