@@ -1,22 +1,10 @@
 #include "backends/cuda/launch.cuh"
 #include "backends/cuda/matmul_plan.h"
-#include "backends/cuda/mma.cuh"
+#include "backends/cuda/mma_tiles.cuh"
 
 namespace wick::cuda {
 namespace {
 
-constexpr int kDepth = 64;  // columns of k in a stage
-
-// How a block of warps shares out a tile of kM x kN results.
-template <int kM, int kN, int kWarpsM, int kWarpsN, int kStageCount>
-struct Tile {
-  static constexpr int m = kM, n = kN, stages = kStageCount;
-  static constexpr int warps_n = kWarpsN, threads = kWarpsM * kWarpsN * 32;
-  static constexpr int warp_m = kM / kWarpsM, warp_n = kN / kWarpsN;
-  static constexpr int mma_m = warp_m / 16, mma_n = warp_n / 8;
-  static constexpr int stage_bytes = (kM + kN) * kDepth * 2;
-  static constexpr int bytes = stages * stage_bytes;
-};
 using SmallTile = Tile<16, 64, 1, 4, 6>;
 using MiddleTile = Tile<64, 64, 2, 2, 4>;
 using LargeTile = Tile<128, 128, 2, 4, 4>;
@@ -42,7 +30,7 @@ __device__ __forceinline__ void finish(const TileJob& job, int64_t row, int64_t 
   }
 }
 
-// Copies kRows rows of 64 columns; 16-byte chunks are turned by the row so that load_matrices meets each bank once.
+// Copies kRows rows of 64 columns.
 template <typename T, int kRows, int kThreadCount>
 __device__ __forceinline__ void start_rows(uint32_t place, const T* from, int64_t rows, int64_t first_row, int64_t ld,
                                            int64_t column, int64_t end) {
@@ -51,7 +39,7 @@ __device__ __forceinline__ void start_rows(uint32_t place, const T* from, int64_
     const int row = i / 8, chunk = i % 8;
     const bool valid = first_row + row < rows && column + chunk * 8 < end;
     const T* source = valid ? from + (first_row + row) * ld + column + chunk * 8 : from;
-    copy_async(place + static_cast<uint32_t>(row * 128 + (chunk ^ (row & 7)) * 16), source, valid);
+    copy_async(place + chunk_place(i), source, valid);
   }
 }
 
@@ -59,19 +47,18 @@ template <typename T, typename Shape>
 __global__ void __launch_bounds__(Shape::threads) tile_kernel(const __grid_constant__ TileJob job) {
   extern __shared__ __align__(128) char memory[];
   const uint32_t base = shared_address(memory);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int64_t first_m = int64_t{blockIdx.x} * Shape::m, first_n = int64_t{blockIdx.y} * Shape::n;
   const int64_t part = part_size(job.k);
   const int64_t begin = job.partial ? min(job.k, blockIdx.z * part) : 0;
   const int64_t end = job.partial ? min(job.k, begin + part) : job.k;
-  const int stages = static_cast<int>((end - begin + kDepth - 1) / kDepth);
-  const int per_part = static_cast<int>(part / kDepth);
+  const int stages = static_cast<int>((end - begin + kTileDepth - 1) / kTileDepth);
+  const int per_part = static_cast<int>(part / kTileDepth);
   const auto* x = static_cast<const T*>(job.x);
   const auto* w = static_cast<const T*>(job.w);
   const auto start_stage = [&](int stage) {
     if (stage < stages) {
       const uint32_t place = base + static_cast<uint32_t>(stage % Shape::stages * Shape::stage_bytes);
-      const int64_t column = begin + stage * kDepth;
+      const int64_t column = begin + stage * kTileDepth;
       start_rows<T, Shape::m, Shape::threads>(place, x, job.m, first_m, job.k, column, end);
       start_rows<T, Shape::n, Shape::threads>(place + Shape::m * 128, w, job.n, first_n, job.ld, column, end);
     }
@@ -79,46 +66,13 @@ __global__ void __launch_bounds__(Shape::threads) tile_kernel(const __grid_const
   };
   for (int stage = 0; stage < Shape::stages - 1; ++stage) start_stage(stage);
 
-  float sums[Shape::mma_m][Shape::mma_n][4] = {}, totals[Shape::mma_m][Shape::mma_n][4] = {};
-  const int row0 = warp / Shape::warps_n * Shape::warp_m, col0 = warp % Shape::warps_n * Shape::warp_n;
+  TileSums<T, Shape> sums;
   for (int stage = 0; stage < stages; ++stage) {
     wait_copies<Shape::stages - 2>();
     __syncthreads();
     start_stage(stage + Shape::stages - 1);
-    const uint32_t place_x = base + static_cast<uint32_t>(stage % Shape::stages * Shape::stage_bytes);
-    const uint32_t place_w = place_x + Shape::m * 128;
-#pragma unroll
-    for (int step = 0; step < kDepth / 16; ++step) {
-      uint32_t a[Shape::mma_m][4], b[Shape::mma_n / 2][4];
-#pragma unroll
-      for (int i = 0; i < Shape::mma_m; ++i) {  // matrices: rows 0-7 and 8-15, then the same 8 columns on
-        const int row = row0 + i * 16 + lane % 16, chunk = step * 2 + lane / 16;
-        load_matrices(a[i], place_x + static_cast<uint32_t>(row * 128 + (chunk ^ (row & 7)) * 16));
-      }
-#pragma unroll
-      for (int j = 0; j < Shape::mma_n / 2; ++j) {  // matrices: 8 rows of w, the same 8 columns on, the next 8 rows
-        const int row = col0 + j * 16 + lane / 16 * 8 + lane % 8, chunk = step * 2 + lane / 8 % 2;
-        load_matrices(b[j], place_w + static_cast<uint32_t>(row * 128 + (chunk ^ (row & 7)) * 16));
-      }
-#pragma unroll
-      for (int i = 0; i < Shape::mma_m; ++i) {
-#pragma unroll
-        for (int j = 0; j < Shape::mma_n; ++j) mma<T>(sums[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
-      }
-    }
-    if ((stage + 1) % per_part == 0 || stage + 1 == stages) {  // a part of k is done
-#pragma unroll
-      for (int i = 0; i < Shape::mma_m; ++i) {
-#pragma unroll
-        for (int j = 0; j < Shape::mma_n; ++j) {
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            totals[i][j][e] += sums[i][j][e];
-            sums[i][j][e] = 0;
-          }
-        }
-      }
-    }
+    sums.multiply(base + static_cast<uint32_t>(stage % Shape::stages * Shape::stage_bytes));
+    if ((stage + 1) % per_part == 0 || stage + 1 == stages) sums.finish_part();
   }
 #pragma unroll
   for (int i = 0; i < Shape::mma_m; ++i) {
@@ -126,13 +80,12 @@ __global__ void __launch_bounds__(Shape::threads) tile_kernel(const __grid_const
     for (int j = 0; j < Shape::mma_n; ++j) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const int64_t row = first_m + row0 + i * 16 + lane / 4 + e / 2 * 8;
-        const int64_t col = first_n + col0 + j * 8 + lane % 4 * 2 + e % 2;
+        const int64_t row = first_m + sums.row(i, e), col = first_n + sums.column(j, e);
         if (row >= job.m || col >= job.n) continue;
         if (job.partial) {
-          job.partial[(blockIdx.z * job.m + row) * job.n + col] = totals[i][j][e];
+          job.partial[(blockIdx.z * job.m + row) * job.n + col] = sums.totals[i][j][e];
         } else {
-          finish<T>(job, row, col, totals[i][j][e]);
+          finish<T>(job, row, col, sums.totals[i][j][e]);
         }
       }
     }
