@@ -333,7 +333,9 @@ void launch(Device device, const WeightPlan& plan) {
   int64_t bytes = 0;
   for (int i = 0; i < plan.count; ++i) bytes += plan.jobs[i].n * plan.k * 2;
   if (plan.m > 1) return launch<T, X, SeveralTokens>(device, plan, 2);
-  bytes > kMuch ? launch<T, X, LongToken>(device, plan, 2) : launch<T, X, ShortToken>(device, plan, 1);
+  const auto room = static_cast<size_t>(runtime(device).shared_bytes - 1024);
+  const bool is_long = bytes > kMuch || shared_bytes<ShortToken>(1, plan.k) > room;
+  is_long ? launch<T, X, LongToken>(device, plan, 2) : launch<T, X, ShortToken>(device, plan, 1);
 }
 
 template <typename T>

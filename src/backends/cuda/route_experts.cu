@@ -81,7 +81,10 @@ __device__ void choose(const RoutePlan& plan, int64_t token) {
   }
   const float factor = plan.scale / (plan.renormalize && sum > 0 ? sum : 1);
   int place = 0;
-  for (int j = 0; j < plan.chosen; ++j) place += __shfl_sync(0xffffffffu, my_expert, j) < my_expert;
+  for (int j = 0; j < plan.chosen; ++j) {  // scores that are no numbers may choose one twice
+    const int other = __shfl_sync(0xffffffffu, my_expert, j);
+    place += other < my_expert || (other == my_expert && j < lane);
+  }
   if (lane >= plan.chosen) return;
   plan.ids[token * plan.chosen + place] = my_expert;
   plan.shares[token * plan.chosen + place] = my_score * factor;
