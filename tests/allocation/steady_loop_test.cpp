@@ -85,10 +85,15 @@ TEST(SteadyLoop, AllocatesNothingFromTheHeap) {
     return forward(layer, x);
   };
   const double expected = pass();
-  for (int warm_up = 0; warm_up < 3; ++warm_up) pass();
-  const int64_t before = allocations.load();
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(pass(), expected);
-  EXPECT_EQ(allocations.load() - before, 0);
+  // Each thread of the pool makes its working memory at its first task, which may come late.
+  constexpr int kSteady = 20, kMost = 400;
+  int steady = 0;
+  for (int i = 0; i < kMost && steady < kSteady; ++i) {
+    const int64_t before = allocations.load();
+    EXPECT_EQ(pass(), expected);
+    steady = allocations.load() == before ? steady + 1 : 0;
+  }
+  EXPECT_EQ(steady, kSteady);
 }
 
 // Decoding with a paged cache: keys of one more row are stored, then attended to; with splits side by side and without.
