@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 #include "interp/spill_file.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
@@ -14,15 +15,17 @@
 namespace wick {
 namespace {
 
+constexpr int64_t kPieceBytes = int64_t{64} << 10;  // that a thread copies at least
+
 bool is_attention_map(HookPoint point) { return point == HookPoint::kAttnScores || point == HookPoint::kAttnPattern; }
 
 // The rows of those positions that are wanted, copied: [rows, ...] or [heads, rows, context].
 Tensor take_positions(const Tensor& values, const HookMoment& moment, const std::vector<int64_t>& wanted) {
   const Tensor host = values.to_device(Device::cpu()).contiguous();
   std::vector<int64_t> rows;
-  for (const int64_t position : wanted) {
-    const auto found = std::find(moment.positions.begin(), moment.positions.end(), position);
-    if (found != moment.positions.end()) rows.push_back(found - moment.positions.begin());
+  for (const int64_t position : wanted) {  // positions ascend
+    const auto found = std::lower_bound(moment.positions.begin(), moment.positions.end(), position);
+    if (found != moment.positions.end() && *found == position) rows.push_back(found - moment.positions.begin());
   }
   const bool map = is_attention_map(moment.point);
   const int64_t outer = map ? host.dim(0) : 1, count = host.dim(map ? 1 : 0), kept = static_cast<int64_t>(rows.size());
@@ -30,12 +33,13 @@ Tensor take_positions(const Tensor& values, const HookMoment& moment, const std:
   const Tensor out = empty(host.shape().with(map ? 1 : 0, kept), host.dtype());
   if (count == 0 || kept == 0) return out;
   const int64_t row_bytes = bytes_of(host.dtype(), host.numel() / (outer * count));
-  for (int64_t i = 0; i < outer; ++i) {
-    for (int64_t j = 0; j < kept; ++j) {
-      std::memcpy(out.raw() + (i * kept + j) * row_bytes,
-                  host.raw() + (i * count + rows[static_cast<size_t>(j)]) * row_bytes, static_cast<size_t>(row_bytes));
-    }
-  }
+  parallel_for(outer * kept, std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(row_bytes, 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t row = i / kept * count + rows[static_cast<size_t>(i % kept)];
+                   std::memcpy(out.raw() + i * row_bytes, host.raw() + row * row_bytes, static_cast<size_t>(row_bytes));
+                 }
+               });
   return out;
 }
 
@@ -89,6 +93,9 @@ class Recorder {
 
   void keep(const std::string& name, size_t text, const Tensor& values, const HookMoment& moment) {
     if (cache_.has(name, text)) return;  // two points that mean the same
+    if (const Tensor same = what_left_the_layer_before(text, values, moment); same.defined()) {
+      return cache_.add(name, text, same);
+    }
     Tensor rows;
     if (moment.point == HookPoint::kState) {
       const ArenaPause pause;
@@ -113,6 +120,18 @@ class Recorder {
     }
     if (!spilled_.emplace(name, text).second) return;
     spill_->append(stored_name(name, text, cache_.texts()), rows);
+  }
+
+  // What enters a layer is, but for edits, what left the one before, and need not be kept twice.
+  Tensor what_left_the_layer_before(size_t text, const Tensor& values, const HookMoment& moment) const {
+    if (moment.point != HookPoint::kResidPre || moment.layer == 0 || values.device() != Device::cpu()) return {};
+    const std::string before = hook_name(HookPoint::kResidPost, moment.layer - 1);
+    if (!cache_.has(before, text) || !values.is_contiguous()) return {};
+    Tensor rows = cache_.at(before, text);
+    const auto bytes = static_cast<size_t>(bytes_of(values.dtype(), values.numel()));
+    const bool same = rows.dtype() == values.dtype() && rows.shape() == values.shape() &&
+                      std::memcmp(rows.raw(), values.raw(), bytes) == 0;
+    return same ? rows : Tensor();
   }
 
   size_t longest_name() const {

@@ -94,6 +94,24 @@ TEST(RunWithCacheTest, EditsAreSeenByCaptures) {
   EXPECT_GT(sum(abs(narrow(seen, 0, 2, 1))).item(), 0);
 }
 
+// What enters a layer is kept once with what left the one before, unless an edit came between.
+TEST(RunWithCacheTest, NeighboursShareWhatTheyHaveInCommon) {
+  const LanguageInterp model = interp_of("llama");
+  const std::vector<int32_t> tokens = some_tokens(7, 1);
+  CaptureOptions options;
+  options.points = {"blocks.0.hook_resid_post", "blocks.1.hook_resid_pre"};
+  const CachedRun plain = run_with_cache(model, tokens, options);
+  const Tensor left = plain.cache.at("blocks.0.hook_resid_post");
+  EXPECT_EQ(plain.cache.at("blocks.1.hook_resid_pre").raw(), left.raw());
+
+  HookSpec spec;
+  spec.call("blocks.1.hook_resid_pre", [](const Tensor& x, const HookMoment&) { return mul(x, 2.0); });
+  const InterpText text{tokens, &spec};
+  const CachedRun edited = run_with_cache(model, {&text, 1}, options);
+  expect_identical(edited.cache.at("blocks.0.hook_resid_post"), left, "what left");
+  expect_identical(edited.cache.at("blocks.1.hook_resid_pre"), mul(left, 2.0), "what entered");
+}
+
 TEST(RunWithCacheTest, WhatDoesNotFitIsSpilledAndReadTheSame) {
   const LanguageInterp model = interp_of("gemma2");
   const std::vector<int32_t> first = some_tokens(17, 3), second = some_tokens(9, 4);
