@@ -132,15 +132,8 @@ __global__ void __launch_bounds__(Shape::threads)
     }
     commit_copies();
   };
-  for (int stage = 0; stage < Shape::stages - 1; ++stage) start_stage(stage);
   TileSums<T, Shape> sums;
-  for (int stage = 0; stage < stages; ++stage) {
-    wait_copies<Shape::stages - 2>();
-    __syncthreads();
-    start_stage(stage + Shape::stages - 1);
-    sums.multiply(base + static_cast<uint32_t>(stage % Shape::stages * Shape::stage_bytes));
-    if ((stage + 1) % per_part == 0 || stage + 1 == stages) sums.finish_part();
-  }
+  sums.add_up(base, stages, per_part, start_stage);
 #pragma unroll
   for (int i = 0; i < Shape::mma_m; ++i) {
 #pragma unroll
@@ -187,19 +180,6 @@ __global__ void __launch_bounds__(kThreads)
   for (int e = 0; e < 4; ++e) out[at + e] = residual ? sum[e] + residual[at + e] : sum[e];
 }
 
-// x after its norm in the dtype of the weights.
-template <typename T>
-__global__ void __launch_bounds__(kThreads) round_kernel(const __grid_constant__ WeightPlan plan, uint32_t* out) {
-  __shared__ InputRow<float, false>::Shared reduced;
-  let_next_start();
-  wait_for_previous();
-  const InputRow<float, false> row(plan, blockIdx.x, reduced);
-  auto* target = reinterpret_cast<uint2*>(out + blockIdx.x * plan.k / 2);
-  row.each([&](int64_t i, float4 four) {
-    target[i / 4] = {round_pair<T>(four.x, four.y), round_pair<T>(four.z, four.w)};
-  });
-}
-
 template <typename T, typename Shape, bool kGated>
 void launch(Device device, const GroupJob& job, const ExpertTable& experts, unsigned most_tiles) {
   allow_shared<group_kernel<T, Shape, kGated>>(device, Shape::bytes);
@@ -234,8 +214,7 @@ void mix(Device device, const MixPlan& plan) {
   const auto blocks = static_cast<unsigned>(plan.experts);
   launch_dependent(device, "experts", count_kernel, blocks, kThreads, 0, order);
   launch_dependent(device, "experts", place_kernel, blocks, kThreads, 0, order);
-  launch_dependent(device, "experts", round_kernel<T>, static_cast<unsigned>(tokens), kThreads, 0, plan.input,
-                   x.as<uint32_t>());
+  round_rows(device, plan.input, x.as<void>());
   const GroupJob up{x.as<void>(),       order.rows_at, order.tiles, order.tile_count,
                     between.as<void>(), plan.inner,    plan.hidden, plan.chosen};
   const GroupJob down{between.as<void>(), nullptr,     order.tiles, order.tile_count,

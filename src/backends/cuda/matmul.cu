@@ -216,6 +216,19 @@ bool takes_gated_weights(const Runtime& use, const WeightPlan& plan) {
   return prefers_few_rows(use, plan) || fits_batch(use, plan) || fits_hopper(use, plan);
 }
 
+void round_rows(Device device, const WeightPlan& plan, void* out) {
+  const bool half = plan.dtype == DType::kF16;
+  const auto round_with = [&](auto* kernel) {
+    const dim3 grid(static_cast<unsigned>(plan.m), plan.norm_weight ? 1 : blocks_for(plan.k / 4));
+    launch_dependent(device, "matmul", kernel, grid, kThreads, 0, plan, static_cast<uint32_t*>(out));
+  };
+  if (plan.x_dtype == DType::kF32) {
+    half ? round_with(round_rows_kernel<__half, float>) : round_with(round_rows_kernel<__nv_bfloat16, float>);
+  } else {
+    half ? round_with(round_rows_kernel<__half, __half>) : round_with(round_rows_kernel<__nv_bfloat16, __nv_bfloat16>);
+  }
+}
+
 void multiply_weights(Device device, const WeightPlan& plan) {
   const bool changes = plan.norm_weight || plan.up;
   // Several rows are normed side by side, one could as well be by everybody who needs it.
@@ -224,17 +237,7 @@ void multiply_weights(Device device, const WeightPlan& plan) {
   if (as_is) return multiply_rounded(device, plan);
   // The tensor cores take both sides in one dtype.
   const Scratch rounded(device, static_cast<size_t>(plan.m * plan.k * 2));
-  const auto rows = static_cast<unsigned>(plan.m);
-  const bool half = plan.dtype == DType::kF16;
-  const auto round_with = [&](auto* kernel) {
-    const dim3 grid(rows, plan.norm_weight ? 1 : blocks_for(plan.k / 4));
-    launch_dependent(device, "matmul", kernel, grid, kThreads, 0, plan, rounded.as<uint32_t>());
-  };
-  if (plan.x_dtype == DType::kF32) {
-    half ? round_with(round_rows_kernel<__half, float>) : round_with(round_rows_kernel<__nv_bfloat16, float>);
-  } else {
-    half ? round_with(round_rows_kernel<__half, __half>) : round_with(round_rows_kernel<__nv_bfloat16, __nv_bfloat16>);
-  }
+  round_rows(device, plan, rounded.as<void>());
   WeightPlan same = plan;
   same.x = rounded.as<void>();
   same.x_dtype = plan.dtype;

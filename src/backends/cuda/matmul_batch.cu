@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kThreadCount, 1)
     return which * part + step * kBoxColumns;
   };
   const auto fetch_weights = [&] {
-    const MappedTile place = mapped_tile<kN>(plan, tile);
+    const TilePlace place = place_of_tile<kN>(plan, tile);
     const uint32_t barrier = full + stage * 8, to = ring + stage * stage_bytes + kLanes * x_bytes;
     arrive_and_expect(barrier, static_cast<int>(stage_bytes));
 #pragma unroll
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(kThreadCount, 1)
       if (lane == 0) arrive(empty + before * 8);
     };
     for (; tile < shape.tiles; tile += tile_step) {
-      const MappedTile place = mapped_tile<kN>(plan, tile);
+      const TilePlace place = place_of_tile<kN>(plan, tile);
       const int row = warp % 4 * 16 + lane / 4;
       int column = place.first_row + lane % 4 * 2;
       float total[kRows / 2] = {};
@@ -224,7 +224,7 @@ int stage_count(int x_rows) {
 template <typename T, typename Shape>
 void launch(Device device, const WeightPlan& plan) {
   const auto x_rows = static_cast<int>((plan.m + 7) / 8 * 8);
-  const BatchRing ring{x_rows, stage_count<Shape>(x_rows), all_mapped_tiles<Shape::n>(plan)};
+  const BatchRing ring{x_rows, stage_count<Shape>(x_rows), tiles_of_plan<Shape::n>(plan)};
   const int stage = stage_size<Shape>(x_rows), last = (ring.stages - 1) * stage;
   const int bytes = kSwizzleBytes + last + std::max(stage + Shape::passed_bytes, kMostRows * 128);
   const MappedPlan mapped = map_plan(device, plan, x_rows, plan.gated ? Shape::n / Shape::boxes : Shape::n);
@@ -239,7 +239,7 @@ template <typename T>
 void multiply(Device device, const WeightPlan& plan) {
   // Four lanes, unless that leaves too few stages.
   const auto take_small = [&]<int kN>(std::integral_constant<int, kN>) {
-    if (all_mapped_tiles<kN>(plan) > runtime(device).multiprocessors) return false;
+    if (tiles_of_plan<kN>(plan) > runtime(device).multiprocessors) return false;
     constexpr int kLeastStages = 4;
     const bool fits = stage_count<BatchShape<kN, 4>>(static_cast<int>((plan.m + 7) / 8 * 8)) >= kLeastStages;
     fits ? launch<T, BatchShape<kN, 4>>(device, plan) : launch<T, BatchShape<kN, 2>>(device, plan);
@@ -249,8 +249,8 @@ void multiply(Device device, const WeightPlan& plan) {
       take_small(std::integral_constant<int, 64>{})) {
     return;
   }
-  all_mapped_tiles<96>(plan) <= runtime(device).multiprocessors ? launch<T, BatchShape<96, 2>>(device, plan)
-                                                                : launch<T, BatchShape<192, 1>>(device, plan);
+  tiles_of_plan<96>(plan) <= runtime(device).multiprocessors ? launch<T, BatchShape<96, 2>>(device, plan)
+                                                             : launch<T, BatchShape<192, 1>>(device, plan);
 }
 
 }  // namespace

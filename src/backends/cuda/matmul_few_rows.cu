@@ -3,6 +3,7 @@
 #include "backends/cuda/launch.cuh"
 #include "backends/cuda/matmul_plan.h"
 #include "backends/cuda/mma.cuh"
+#include "backends/cuda/weight_tiles.cuh"
 
 namespace wick::cuda {
 namespace {
@@ -23,22 +24,6 @@ struct FewRows {
   static constexpr int kPartialFloats = kBatch * kWarps * kTokens * kRows;  // [kBatch, kWarps, kTokens, kRows]
   static constexpr int kInputAt = kRingBytes + 2 * kPartialFloats * 4;
 };
-
-// Which rows of which weights a tile is. Gated: the first half from gate, the second the same rows of up.
-struct TilePlace {
-  int job, first_row;
-};
-template <int kRows>
-__device__ __forceinline__ TilePlace place_of(const WeightPlan& plan, int tile) {
-  if (plan.gated) return {0, tile * (kRows / 2)};
-  int job = 0;
-  for (; job + 1 < plan.count; ++job) {
-    const int tiles = (static_cast<int>(plan.jobs[job].n) + kRows - 1) / kRows;
-    if (tile < tiles) break;
-    tile -= tiles;
-  }
-  return {job, tile * kRows};
-}
 
 struct NoExperts {};
 
@@ -73,7 +58,7 @@ class Finish {
     const int tile = first_tile + which * static_cast<int>(gridDim.x), in_tile = threadIdx.x % kRows;
     mine_ = which < kBatch && token < plan.m && tile < tiles && (!plan.gated || in_tile < kRows / 2);
     if (!mine_) return;
-    const TilePlace place = place_of<kRows>(plan, tile);
+    const TilePlace place = place_of_tile<kRows>(plan, tile);
     job_ = &plan.jobs[place.job];
     const int row = place.first_row + in_tile;
     mine_ = row < job_->n;
@@ -174,7 +159,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   const auto start_next = [&] {
     if (stages > 0 && next_item < items) {
       if (next_stage == 0) {
-        const TilePlace place = place_of<kRows>(plan, next_tile);
+        const TilePlace place = place_of_tile<kRows>(plan, next_tile);
         const int last = static_cast<int>(plan.jobs[place.job].n) - 1;
         const auto* weights = static_cast<const T*>(plan.jobs[place.job].weights);
         const auto* others = plan.gated ? static_cast<const T*>(plan.jobs[1].weights) : weights;
@@ -305,13 +290,6 @@ size_t shared_bytes(int64_t rows, int64_t k) {
   return static_cast<size_t>(Shape::kInputAt + rows * pitch * 2);
 }
 
-int64_t tile_count(const WeightPlan& plan, int rows) {
-  if (plan.gated) return (plan.jobs[0].n + rows / 2 - 1) / (rows / 2);
-  int64_t tiles = 0;
-  for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + rows - 1) / rows;
-  return tiles;
-}
-
 using SeveralTokens = FewRows<kMostTokens, 16, 4>;
 using LongToken = FewRows<1, 8, 8>;    // for much memory
 using ShortToken = FewRows<1, 16, 6>;  // for little, which is there soon
@@ -322,10 +300,10 @@ void launch(Device device, const WeightPlan& plan, int per_processor) {
   const Runtime& use = runtime(device);
   constexpr auto kKernel = few_rows_kernel<T, X, NoExperts, Shape>;
   allow_shared<kKernel>(device, use.shared_bytes - 1024);
-  const int64_t tiles = tile_count(plan, Shape::kRows);
+  const int tiles = tiles_of_plan<Shape::kRows>(plan);
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, use.multiprocessors * per_processor));
   launch_dependent(device, "matmul", kKernel, blocks, kThreads, shared_bytes<Shape>(plan.m, plan.k), plan, NoExperts{},
-                   static_cast<int>(tiles));
+                   tiles);
 }
 
 template <typename T, typename X>
@@ -344,7 +322,7 @@ void launch_experts(Device device, const WeightPlan& plan, const ExpertTable& ex
   constexpr auto kKernel = few_rows_kernel<T, float, ExpertTable, ShortToken>;
   allow_shared<kKernel>(device, use.shared_bytes - 1024);
   const int64_t rows = experts.shares ? tokens : tokens * experts.chosen, each = experts.shares ? experts.chosen : 1;
-  const int64_t tiles = tile_count(plan, ShortToken::kRows), room = use.multiprocessors * 2;
+  const int64_t tiles = tiles_of_plan<ShortToken::kRows>(plan), room = use.multiprocessors * 2;
   const dim3 grid(static_cast<unsigned>(std::min(tiles, (room + rows - 1) / rows)), static_cast<unsigned>(rows));
   launch_dependent(device, "experts", kKernel, grid, kThreads, shared_bytes<ShortToken>(each, plan.k), plan, experts,
                    static_cast<int>(tiles));

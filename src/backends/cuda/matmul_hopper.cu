@@ -24,7 +24,7 @@ struct HopperShape {
 // Where a tile lies; tiles of one unit of rows are next to those of the next unit.
 struct HopperTile {
   int first_m;
-  MappedTile weights;
+  TilePlace weights;
 };
 template <typename Shape>
 __device__ __forceinline__ HopperTile hopper_tile(const WeightPlan& plan, int unit, int units_m, int tiles_n,
@@ -33,7 +33,7 @@ __device__ __forceinline__ HopperTile hopper_tile(const WeightPlan& plan, int un
   const int group = unit / (kUnits * tiles_n), rest = unit % (kUnits * tiles_n);
   const int size = min(kUnits, units_m - group * kUnits);
   const int unit_m = group * kUnits + rest % size;
-  return {(unit_m * Shape::cluster + rank) * kTileM, mapped_tile<Shape::n>(plan, rest / size)};
+  return {(unit_m * Shape::cluster + rank) * kTileM, place_of_tile<Shape::n>(plan, rest / size)};
 }
 
 #if WICK_HOPPER
@@ -166,7 +166,7 @@ template <typename T, typename Shape>
 void launch(Device device, const WeightPlan& plan) {
   const MappedPlan mapped = map_plan(device, plan, kTileM, Shape::half);
   allow_shared<hopper_kernel<T, Shape>>(device, Shape::bytes);
-  const int tiles_n = all_mapped_tiles<Shape::n>(plan);
+  const int tiles_n = tiles_of_plan<Shape::n>(plan);
   const auto units_m = static_cast<int>((plan.m + kTileM * Shape::cluster - 1) / (kTileM * Shape::cluster));
   const int clusters = std::min(units_m * tiles_n, runtime(device).multiprocessors / Shape::cluster);
   launch_clusters(device, "matmul", hopper_kernel<T, Shape>, static_cast<unsigned>(clusters * Shape::cluster),
@@ -179,7 +179,7 @@ int cost_of(Device device, const WeightPlan& plan) {
   constexpr int kBetween = 16;
   const int64_t units = (plan.m + kTileM * Shape::cluster - 1) / (kTileM * Shape::cluster);
   const int64_t clusters = runtime(device).multiprocessors / Shape::cluster;
-  return static_cast<int>((units * all_mapped_tiles<Shape::n>(plan) + clusters - 1) / clusters) * (Shape::n + kBetween);
+  return static_cast<int>((units * tiles_of_plan<Shape::n>(plan) + clusters - 1) / clusters) * (Shape::n + kBetween);
 }
 
 template <typename T>

@@ -3,38 +3,10 @@
 #include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/mma.cuh"
 #include "backends/cuda/tensor_map.h"
+#include "backends/cuda/weight_tiles.cuh"
 
-// What the kernels with tensor maps share: which weights a tile of them is, and what becomes of its sums.
+// What the kernels with tensor maps share: what becomes of the sums of a tile.
 namespace wick::cuda {
-
-struct MappedTile {
-  int job, first_row;  // gated: of gate and of up
-};
-
-// Tiles of kRows rows of weights, job after job; gated: half of each from gate, half from up. Tiles behind the last one
-// are rows behind the last.
-template <int kRows>
-__host__ __device__ __forceinline__ int mapped_tiles(const WeightPlan& plan, int job) {
-  const int rows = plan.gated ? kRows / 2 : kRows;
-  return (static_cast<int>(plan.jobs[job].n) + rows - 1) / rows;
-}
-template <int kRows>
-__device__ __forceinline__ MappedTile mapped_tile(const WeightPlan& plan, int tile) {
-  if (plan.gated) return {0, tile * (kRows / 2)};
-  int job = 0;
-  for (; job + 1 < plan.count; ++job) {
-    const int tiles = mapped_tiles<kRows>(plan, job);
-    if (tile < tiles) break;
-    tile -= tiles;
-  }
-  return {job, tile * kRows};
-}
-template <int kRows>
-int all_mapped_tiles(const WeightPlan& plan) {
-  int tiles = mapped_tiles<kRows>(plan, 0);
-  for (int i = 1; i < plan.count && !plan.gated; ++i) tiles += mapped_tiles<kRows>(plan, i);
-  return tiles;
-}
 
 // Where results of a job go, and what is added to them. Held in registers: the compiler would read the plan again after
 // every store.

@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   const int padded = static_cast<int>(packed_columns(k));
   const PartOfColumns part(padded, static_cast<int>(part_size(padded)), rank);
   const int supers = part.last_super - part.first_super;
-  const TilePlace place = place_of<kTileRows>(plan, static_cast<int>(blockIdx.y));
+  const TilePlace place = place_of_tile<kTileRows>(plan, static_cast<int>(blockIdx.y));
   const WeightJob& job = plan.jobs[place.job];
   const auto row_of = [&](int row) {
     const int at = min(place.first_row + warp * kRows + row, static_cast<int>(job.n) - 1);
@@ -139,8 +139,7 @@ template <typename Block, typename X, int kTokens>
 void launch_tiles(Device device, const WeightPlan& plan, const char* x, const float* inverses) {
   constexpr size_t kShared = shared_bytes<Block, kTokens>();
   allow_shared<packed_tile_kernel<Block, X, kTokens>>(device, static_cast<int>(kShared));
-  int64_t tiles = 0;
-  for (int i = 0; i < plan.count; ++i) tiles += (plan.jobs[i].n + kTileRows - 1) / kTileRows;
+  const int tiles = tiles_of_plan<kTileRows>(plan);
   launch_clusters(device, "matmul", packed_tile_kernel<Block, X, kTokens>, dim3(kParts, static_cast<unsigned>(tiles)),
                   kParts, kWarps * 32, kShared, plan, x, inverses);
 }

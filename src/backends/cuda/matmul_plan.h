@@ -65,6 +65,8 @@ void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& 
 bool takes_gated(const Runtime& use, const WeightPlan& plan);
 bool takes_gated_weights(const Runtime& use, const WeightPlan& plan);
 
+// x [m, k] after the plan's norm or activation, in the dtype of the weights.
+void round_rows(Device device, const WeightPlan& plan, void* out);
 // Chooses among them.
 void multiply_weights(Device device, const WeightPlan& plan);
 // Packed weights.

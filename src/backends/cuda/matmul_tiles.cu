@@ -64,16 +64,8 @@ __global__ void __launch_bounds__(Shape::threads) tile_kernel(const __grid_const
     }
     commit_copies();
   };
-  for (int stage = 0; stage < Shape::stages - 1; ++stage) start_stage(stage);
-
   TileSums<T, Shape> sums;
-  for (int stage = 0; stage < stages; ++stage) {
-    wait_copies<Shape::stages - 2>();
-    __syncthreads();
-    start_stage(stage + Shape::stages - 1);
-    sums.multiply(base + static_cast<uint32_t>(stage % Shape::stages * Shape::stage_bytes));
-    if ((stage + 1) % per_part == 0 || stage + 1 == stages) sums.finish_part();
-  }
+  sums.add_up(base, stages, per_part, start_stage);
 #pragma unroll
   for (int i = 0; i < Shape::mma_m; ++i) {
 #pragma unroll

@@ -30,6 +30,19 @@ template <typename T, typename Shape>
 struct TileSums {
   float sums[Shape::mma_m][Shape::mma_n][4] = {}, totals[Shape::mma_m][Shape::mma_n][4] = {};
 
+  // All stages of k, `per_part` of them to a part. start(stage) starts its copies, or none behind the last, and
+  // commits.
+  template <typename Start>
+  __device__ __forceinline__ void add_up(uint32_t ring, int stages, int per_part, const Start& start) {
+    for (int stage = 0; stage < Shape::stages - 1; ++stage) start(stage);
+    for (int stage = 0; stage < stages; ++stage) {
+      wait_copies<Shape::stages - 2>();
+      __syncthreads();
+      start(stage + Shape::stages - 1);
+      multiply(ring + static_cast<uint32_t>(stage % Shape::stages * Shape::stage_bytes));
+      if ((stage + 1) % per_part == 0 || stage + 1 == stages) finish_part();
+    }
+  }
   // The products of a stage that lies at `place`: the left side's rows, then the right side's.
   __device__ __forceinline__ void multiply(uint32_t place) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

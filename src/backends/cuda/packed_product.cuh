@@ -2,6 +2,7 @@
 
 #include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/packed_plan.cuh"
+#include "backends/cuda/weight_tiles.cuh"
 
 // What the kernels that multiply packed weights as they are have in common. A warp has 16 rows of weights at a time and
 // copies their blocks to shared memory itself.
@@ -35,21 +36,6 @@ struct PartOfColumns {
     return bits;
   }
 };
-
-// Which rows of which weights a tile is.
-struct TilePlace {
-  int job, first_row;
-};
-template <int kTileRows>
-__device__ __forceinline__ TilePlace place_of(const WeightPlan& plan, int tile) {
-  int job = 0;
-  for (; job + 1 < plan.count; ++job) {
-    const int tiles = (static_cast<int>(plan.jobs[job].n) + kTileRows - 1) / kTileRows;
-    if (tile < tiles) break;
-    tile -= tiles;
-  }
-  return {job, tile * kTileRows};
-}
 
 // How far behind a multiple of 16 a row's blocks begin in memory, and thus in a stage.
 template <typename Block>
