@@ -29,7 +29,7 @@ std::optional<Tensor> apply_gated(const LinearInput& input, const Linear& gate, 
   constexpr int64_t kManyRows = 64;
   const DType dtype = gate.weight.dtype();
   const bool rounds = input.x.dim(0) > kManyRows && (dtype == DType::kF16 || dtype == DType::kBF16) &&
-                      down.weight.dtype() == dtype && !down.input_order.defined();
+                      down.weight.dtype() == dtype && plain(down);
   const Tensor out = empty({input.x.dim(0), gate.outputs()}, rounds ? dtype : DType::kF32, input.x.device());
   if (!fused->gated_linear(input, {gate.weight, gate.bias, {}, out}, {up.weight, up.bias, {}, {}})) return std::nullopt;
   return out;
