@@ -139,13 +139,17 @@ TEST_F(Faults, AreSurvivedAndEverybodyElseIsAnswered) {
   const Memory third = memory_now();
   play(count / 3, count);
   expect_quiet();
-  const Memory end = memory_now();
   EXPECT_EQ(problems_, 0);
   for (const FaultVisit::Kind& kind : FaultVisit::kinds()) EXPECT_GT(counts_[kind.name], 0) << kind.name;
-  if (!kSanitized) {
-    EXPECT_LT(end.allocated, third.allocated + 2 * kMebibyte);  // caches are still filling
-    EXPECT_LT(end.resident, third.resident + 32 * kMebibyte);   // see limit_heap
-  }
+  Memory end = memory_now();
+  const bool settles =
+      kSanitized || comes_true([&] {  // a worker may still be letting go of a request that nobody waits for
+        end = memory_now();
+        return end.allocated < third.allocated + 2 * kMebibyte &&  // caches are still filling
+               end.resident < third.resident + 32 * kMebibyte;     // see limit_heap
+      });
+  EXPECT_TRUE(settles) << "allocated " << third.allocated << " -> " << end.allocated << " bytes, resident "
+                       << third.resident << " -> " << end.resident;
   if (std::getenv("WICK_FAULT_REQUESTS")) {
     for (const auto& [name, times] : counts_) std::cout << name << ": " << times << "\n";
     std::cout << "allocated " << third.allocated << " -> " << end.allocated << " bytes, resident " << third.resident
