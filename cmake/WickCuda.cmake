@@ -12,6 +12,20 @@ find_package(CUDAToolkit 12.4 REQUIRED)
 file(GLOB cuda_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cpp)
 file(GLOB cuda_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cu)
 
+# What the host may rely on: kernels with the instructions of 90a, and a bit for each major number that has kernels.
+set(hopper 0)
+set(majors 0)
+foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
+  if(architecture MATCHES "^90a")
+    set(hopper 1)
+  endif()
+  if(architecture MATCHES "^[0-9]+")
+    math(EXPR majors "${majors} | (1 << (${CMAKE_MATCH_0} / 10))")
+  endif()
+endforeach()
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/backends/cuda/runtime.cpp PROPERTIES
+                            COMPILE_DEFINITIONS "WICK_CUDA_HOPPER=${hopper};WICK_CUDA_MAJORS=${majors}")
+
 # Apart from the library because nvcc does not know the warnings that the rest is compiled with.
 add_library(wick_cuda_kernels OBJECT ${cuda_kernels})
 target_include_directories(wick_cuda_kernels PRIVATE ${CMAKE_SOURCE_DIR}/src)

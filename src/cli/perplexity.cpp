@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/device_option.h"
 #include "cli/inspect_values.h"
 #include "cli/progress_bar.h"
 #include "cli/shared_options.h"
@@ -26,7 +27,7 @@ namespace {
 constexpr int64_t kUsualContext = 512;  // what perplexities in model cards of GGUF files are measured with
 
 struct PerplexityArguments {
-  std::string model, file, quantize = "auto", kv = "f16";
+  std::string model, file, quantize = "auto", device = "cpu", kv = "f16";
   int64_t context = 0, stride = 0, windows = 0;
   int threads = 0;
   bool json = false;
@@ -50,6 +51,7 @@ int perplexity(const PerplexityArguments& arguments) {
   const std::string text = read_text(arguments.file);
   LoadOptions load;
   load.quantize = arguments.quantize;
+  load.device = device_named(arguments.device);
   const auto model =
       arguments.model == "ember" ? TextModel::ember(load) : TextModel::load(find_model(arguments.model).path, load);
   const std::vector<int32_t> tokens = model->tokenizer().encode(text);
@@ -130,6 +132,7 @@ void add_perplexity(CLI::App& app, Action& action) {
   command->add_option("--kv", arguments->kv, "Type of keys and values: f32, f16, bf16 or i8 (default: f16)")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
   add_threads_option(*command, arguments->threads);
+  add_device_option(*command, arguments->device);
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "The text is cut into windows of --context tokens, each read with nothing before it. Without --stride, the "

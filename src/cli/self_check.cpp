@@ -18,6 +18,9 @@
 #include "base/thread_pool.h"
 #include "ops/ops.h"
 #include "tensor/create.h"
+#if WICK_CUDA
+#include "backends/cuda/devices.h"
+#endif
 
 namespace wick {
 namespace {
@@ -67,9 +70,9 @@ double max_error(const Tensor& a, const Tensor& b) {
   return worst / size;
 }
 
-Check check_against_reference(const Case& example) {
-  const double error = max_error(example.compute(Device::cpu()), example.compute(Device::reference()));
-  return {cat(example.name, ", cpu against reference"), error <= kAllowedError,
+Check check_against_reference(const Case& example, Device device) {
+  const double error = max_error(example.compute(device), example.compute(Device::reference()));
+  return {cat(example.name, ", ", device, " against reference"), error <= kAllowedError,
           fmt::format("max error {:.2g}, allowed {:.0g}", error, kAllowedError)};
 }
 
@@ -125,6 +128,15 @@ Check check_mapped_file() {
                         : " failed")};
 }
 
+std::vector<Device> devices() {
+  std::vector<Device> found{Device::cpu()};
+#if WICK_CUDA
+  const auto count = static_cast<int>(list_cuda_devices().devices.size());
+  for (int i = 0; i < count; ++i) found.push_back(Device::cuda(i));
+#endif
+  return found;
+}
+
 Check guarded(std::string name, const std::function<Check()>& body) {
   try {
     return body();
@@ -137,8 +149,11 @@ Check guarded(std::string name, const std::function<Check()>& body) {
 
 std::vector<Check> run_self_checks() {
   std::vector<Check> checks;
-  for (const Case& example : cases()) {
-    checks.push_back(guarded(example.name, [&] { return check_against_reference(example); }));
+  for (const Device device : devices()) {
+    for (const Case& example : cases()) {
+      checks.push_back(
+          guarded(cat(example.name, ", ", device), [&] { return check_against_reference(example, device); }));
+    }
   }
   checks.push_back(guarded("threads", check_threads));
   checks.push_back(guarded("mapped file", check_mapped_file));

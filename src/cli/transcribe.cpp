@@ -14,6 +14,7 @@
 #include "base/thread_pool.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/device_option.h"
 #include "cli/interrupt.h"
 #include "cli/live_transcript.h"
 #include "cli/progress_bar.h"
@@ -35,7 +36,7 @@ constexpr std::chrono::milliseconds kQuiet{500};
 
 struct TranscribeArguments {
   std::vector<std::string> files;
-  std::string model, aligner, quantize = "auto", format = "text", output, raw;
+  std::string model, aligner, quantize = "auto", device = "cpu", format = "text", output, raw;
   RecognizeOptions options;
   int threads = 0;
   bool microphone = false, timestamps = false, words = false, translate = false, keep_silence = false, stream = false,
@@ -81,6 +82,7 @@ std::shared_ptr<const SpeechRecognizer> load(const TranscribeArguments& argument
   RecognizerOptions options;
   if (!arguments.aligner.empty()) options.aligner = find_model(arguments.aligner).path;
   options.quantize = arguments.quantize;
+  options.device = device_named(arguments.device);
   std::unique_ptr<ProgressBar> bar;
   options.progress = [&](int64_t done, int64_t total) {
     if (!bar) bar = std::make_unique<ProgressBar>(total, ProgressUnit::kBytes, kQuiet);
@@ -273,6 +275,7 @@ void add_transcribe(CLI::App& app, Action& action) {
   command->add_flag("--keep-silence", arguments->keep_silence, "Give the model pauses, too")->group(kGroup);
   add_quantize_option(*command, arguments->quantize)->group(kGroup);
   add_threads_option(*command, arguments->threads)->group(kGroup);
+  add_device_option(*command, arguments->device)->group(kGroup);
   command->footer(
       "The text goes to standard output. Ember-ASR knows synthetic English voices; for people, give a Qwen3-ASR or\n"
       "Whisper model.\n\n"

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/device_option.h"
 #include "cli/shared_options.h"
 #include "cli/verify_report.h"
 #include "hub/find_model.h"
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct VerifyArguments {
-  std::string model, reference, rope = "auto";
+  std::string model, reference, rope = "auto", device = "cpu";
   ReferenceOptions options;
   int threads = 0;
   bool json = false;
@@ -26,8 +27,10 @@ int verify(const VerifyArguments& arguments) {
   const WeightSource source(Checkpoint::open(find_model(arguments.model).path));
   const fs::path reference = arguments.reference.empty() ? source.checkpoint().folder() / "reference.safetensors"
                                                          : fs::path(arguments.reference);
-  const VerifyReport report = {arguments.model, reference.string(), arguments.options.model.quantize,
-                               check_reference(source, Checkpoint::open(reference), arguments.options)};
+  ReferenceOptions options = arguments.options;
+  options.model.device = device_named(arguments.device);
+  const VerifyReport report = {arguments.model, reference.string(), options.model.quantize,
+                               check_reference(source, Checkpoint::open(reference), options)};
   if (arguments.json) {
     std::cout << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
@@ -61,6 +64,7 @@ void add_verify(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"auto", "exact", "bf16", "f16"}));
   add_quantize_option(*command, options.model.quantize);
   add_threads_option(*command, arguments->threads);
+  add_device_option(*command, arguments->device);
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Runs the model on the token ids of the reference and compares logits, hidden states, attention patterns and\n"

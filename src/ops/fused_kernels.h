@@ -35,7 +35,7 @@ struct AttentionInput {
 struct HeadTurns {
   Tensor query_weight, key_weight;  // f32 [dim], of an RMS norm over each head; undefined: none
   float eps = 0;
-  Tensor cos, sin;  // f32 [tokens, rotary / 2], row-major, as in rope; undefined: none
+  Tensor cos, sin;  // f32 [tokens, rotary / 2], row-major, as in rope; undefined: none. Of a graph they are inputs
   bool interleaved = false;
 };
 

@@ -1,14 +1,10 @@
-// The CPU's convolution, pooling and resampling kernels against the reference, under every instruction set, and that
-// their results do not depend on the number of threads or on the rest of the batch.
+// Convolution, pooling and resampling against the reference, on the CPU under every instruction set, and that results
+// do not depend on the number of threads or on the rest of the batch.
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "base/thread_pool.h"
-#include "ops/ops.h"
-#include "support/compare.h"
-#include "support/targets.h"
-#include "tensor/create.h"
+#include "support/kernel_cases.h"
 
 namespace wick {
 namespace {
@@ -128,9 +124,11 @@ TEST(ConvKernels, MatchTheReferenceUnderEveryInstructionSet) {
   for (const Case& c : cases()) {
     const Tensors expected = run_with_gradients(c, inputs_of(c, DType::kF32, Device::reference()));
     on_every_target([&](const std::string& target) {
-      const Tensors actual = run_with_gradients(c, inputs_of(c, DType::kF32, Device::cpu()));
-      for (size_t i = 0; i < actual.size(); ++i) {
-        expect_near(actual[i], expected[i], 1e-6, cat(c.name, " result ", i, " with ", target));
+      for (const Device device : tuned_devices()) {
+        const Tensors actual = run_with_gradients(c, inputs_of(c, DType::kF32, device));
+        for (size_t i = 0; i < actual.size(); ++i) {
+          expect_near(actual[i], expected[i], 1e-6, cat(c.name, " result ", i, " on ", device, " with ", target));
+        }
       }
     });
   }
@@ -140,9 +138,11 @@ TEST(ConvKernels, MatchTheReferenceInEveryFloatType) {
   for (const Case& c : cases()) {
     for (const DType dtype : {DType::kF64, DType::kF16, DType::kBF16}) {
       const Tensor expected = c.run(inputs_of(c, dtype, Device::reference()));
-      const Tensor actual = c.run(inputs_of(c, dtype, Device::cpu()));
       const double tolerance = dtype == DType::kF64 ? 1e-15 : dtype == DType::kF16 ? 1e-3 : 8e-3;
-      expect_near(actual, expected, tolerance, cat(c.name, " in ", dtype));
+      for (const Device device : tuned_devices()) {
+        expect_near(c.run(inputs_of(c, dtype, device)), expected, tolerance,
+                    cat(c.name, " in ", dtype, " on ", device));
+      }
     }
   }
 }
@@ -164,26 +164,29 @@ TEST(ConvKernels, AnyNumberOfThreadsGivesTheSameBits) {
 
 TEST(ConvKernels, AnImageDoesNotDependOnItsBatch) {
   for (const Case& c : cases()) {
-    Tensors inputs = inputs_of(c, DType::kF32, Device::cpu());
-    const Tensor other = randn(c.x, 5);
-    const Tensor alone = c.run(inputs);
-    inputs[0] = cat(Tensors{other, inputs[0], other}, 0);
-    expect_identical(narrow(c.run(inputs), 0, c.x[0], c.x[0]), alone, c.name);
+    for (const Device device : tuned_devices()) {
+      Tensors inputs = inputs_of(c, DType::kF32, device);
+      const Tensor other = randn(c.x, 5, DType::kF32, device);
+      const Tensor alone = c.run(inputs);
+      inputs[0] = cat(Tensors{other, inputs[0], other}, 0);
+      expect_identical(narrow(c.run(inputs), 0, c.x[0], c.x[0]), alone, cat(c.name, " on ", device));
+    }
   }
 }
 
 TEST(ConvKernels, ReadStridedAndMixedInputs) {
   const Tensor x = permute(randn({2, 9, 13, 6}, 1), {0, 3, 1, 2}),
                weight = permute(randn({3, 5, 6, 7}, 2), {3, 2, 0, 1});
-  const auto on_reference = [](const Tensor& t) { return t.to_device(Device::reference()); };
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
     const Conv2dOptions options{.stride = 2, .padding = 1};
-    const Tensor w = weight.to_dtype(dtype);
-    const Tensor actual = conv2d(x, w, {}, options);
-    expect_near(actual, conv2d(on_reference(x), on_reference(w), {}, options), 1e-6, cat("weight in ", dtype));
-    const Tensor wt = transpose(w, 0, 1);
-    expect_near(conv_transpose2d(x, wt, {}, {.stride = 2}),
-                conv_transpose2d(on_reference(x), on_reference(wt), {}, {.stride = 2}), 1e-6, cat("weight in ", dtype));
+    const Tensor w = weight.to_dtype(dtype), wt = transpose(w, 0, 1);
+    const Tensor there = conv2d(on_reference(x), on_reference(w), {}, options);
+    const Tensor back = conv_transpose2d(on_reference(x), on_reference(wt), {}, {.stride = 2});
+    for (const Device device : tuned_devices()) {
+      const std::string what = cat("weight in ", dtype, " on ", device);
+      expect_near(conv2d(moved(x, device), moved(w, device), {}, options), there, 1e-6, what);
+      expect_near(conv_transpose2d(moved(x, device), moved(wt, device), {}, {.stride = 2}), back, 1e-6, what);
+    }
   }
 }
 

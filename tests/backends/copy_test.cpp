@@ -1,4 +1,4 @@
-// Copies on the CPU against the reference: every pair of dtypes, transposed and strided on either side.
+// Copies against the reference: every pair of dtypes, transposed and strided on either side.
 #include <limits>
 
 #include "ops/kernel_table.h"
@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-TEST(CpuCopy, EveryPairOfDTypes) {
+TEST(CopyKernels, EveryPairOfDTypes) {
   on_every_target([](const std::string&) {
     for (const DType from : all_dtypes()) {
       for (const DType to : all_dtypes()) {
@@ -20,7 +20,7 @@ TEST(CpuCopy, EveryPairOfDTypes) {
   });
 }
 
-TEST(CpuCopy, SpecialValues) {
+TEST(CopyKernels, SpecialValues) {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> values = {0.0,    -0.0,   infinity, -infinity, nan,    1e-8, 6e-8, -6.1e-5, 65504,  65520,
                                 1e39,   -1e39,  300.7,    -300.7,    255.5,  -0.9, 3e9,  -3e9,    1e19,   -1e19,
@@ -36,7 +36,7 @@ TEST(CpuCopy, SpecialValues) {
   });
 }
 
-TEST(CpuCopy, ContiguousOfAnyPermutation) {
+TEST(CopyKernels, ContiguousOfAnyPermutation) {
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kU8}) {
     const Tensor x = sample({5, 17, 33, 9}, 1, dtype);
     for (const std::vector<int64_t>& order :
@@ -55,7 +55,7 @@ TEST(CpuCopy, ContiguousOfAnyPermutation) {
   }
 }
 
-TEST(CpuCopy, IntoAnyLayout) {
+TEST(CopyKernels, IntoAnyLayout) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kI8}) {
     const Tensor x = sample({40, 70}, 1, DType::kF32);
     const auto targets = [&](const Tensor& base) {
@@ -80,7 +80,7 @@ TEST(CpuCopy, IntoAnyLayout) {
 }
 
 // Results beyond the last-level cache are written past it, in blocks.
-TEST(CpuCopy, StreamedTransposition) {
+TEST(CopyKernels, StreamedTransposition) {
   const int64_t rows = 2912, columns = 2901;
   const Tensor x = rand({rows, columns}, 1), y = transpose(x, 0, 1).contiguous();
   for (int64_t i = 0; i < columns; ++i) {

@@ -1,10 +1,10 @@
 #if WICK_CUDA
 #include <gtest/gtest.h>
 
-#include "backends/cuda/devices.h"
 #include "base/error.h"
 #include "ops/ops.h"
 #include "support/compare.h"
+#include "support/needs_cuda.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -32,13 +32,7 @@ TEST(Cuda, WithoutADeviceAllocationIsAnError) {
   }
 }
 
-class CudaDevice : public testing::Test {
- protected:
-  void SetUp() override {
-    const CudaDevices found = list_cuda_devices();
-    if (found.devices.empty()) GTEST_SKIP() << found.problem;
-  }
-};
+class CudaDevice : public NeedsCuda<> {};
 
 TEST_F(CudaDevice, TensorsTravelThereAndBack) {
   for (const Shape& shape : {Shape{3, 65}, Shape{}, Shape{0, 4}}) {
@@ -56,6 +50,16 @@ TEST_F(CudaDevice, TooMuchMemoryIsOutOfMemory) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory) << error.what();
   }
+}
+
+TEST_F(CudaDevice, MemoryIsUsedAgain) {
+  const Tensor first = empty({1000}, DType::kF32, Device::cuda());
+  const std::byte* place = first.raw();
+  const Tensor other = empty({1000}, DType::kF32, Device::cuda());
+  EXPECT_NE(other.raw(), place);
+  { const Tensor gone = first; }
+  Tensor again = add(other, other);  // while `first` is held, nothing takes its place
+  EXPECT_NE(again.raw(), place);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The element-wise kernels of the CPU against the reference: values, layouts, special values, positions, threads.
+// The element-wise kernels against the reference: values, layouts, special values, positions, threads.
 #include <cmath>
 #include <limits>
 
@@ -52,7 +52,7 @@ void expect_relatively_close(const Tensor& actual, const Tensor& expected, const
   }
 }
 
-TEST(CpuElementwise, UnaryOnAwkwardSizesAndLayouts) {
+TEST(ElementwiseKernels, UnaryOnAwkwardSizesAndLayouts) {
   on_every_target([](const std::string&) {
     for (int op = 0; op < kUnaryOps; ++op) {
       const auto code = static_cast<UnaryOp>(op);
@@ -70,7 +70,7 @@ TEST(CpuElementwise, UnaryOnAwkwardSizesAndLayouts) {
   });
 }
 
-TEST(CpuElementwise, UnaryIsAccurateOverTheWholeRange) {
+TEST(ElementwiseKernels, UnaryIsAccurateOverTheWholeRange) {
   std::vector<double> points = {0.0, -0.0, kInfinity, -kInfinity, kNaN, 1e-40, -1e-40, 1e-45, 3.4e38, -3.4e38};
   for (double size = 1e-38; size < 1e38; size *= 1.37) points.insert(points.end(), {size, -size});
   for (int i = -12000; i <= 12000; ++i) points.push_back(i * 0.009 + 1e-4);
@@ -80,21 +80,25 @@ TEST(CpuElementwise, UnaryIsAccurateOverTheWholeRange) {
       const Tensor x = from_vector(points, {static_cast<int64_t>(points.size())}).to_dtype(dtype);
       for (int op = 0; op < kUnaryOps; ++op) {
         const auto code = static_cast<UnaryOp>(op);
-        const Tensor got = run_unary(code, x), want = run_unary(code, on_reference(x));
+        const Tensor want = run_unary(code, on_reference(x));
         const double tolerance = dtype == DType::kF32 ? 6e-7 : 2e-15;
         // Subnormal results have fewer digits, or are flushed; the others may cancel, so only the absolute error
         // counts.
         double ignore = dtype == DType::kF32 ? 1.2e-36 : 1e-304;
         if (code == UnaryOp::kGeluTanh || code == UnaryOp::kGelu) ignore = kInfinity;
         if (code == UnaryOp::kSin || code == UnaryOp::kCos) ignore = dtype == DType::kF32 ? 3e-4 : 1e-13;
-        expect_relatively_close(got, want, x, tolerance, ignore, name("unary", op, dtype));
-        expect_close(got, want, dtype == DType::kF32 ? 6e-7 : 1e-14, name("unary", op, dtype));
+        for (const Device device : tuned_devices()) {
+          const Tensor got = run_unary(code, x.to_device(device));
+          const std::string what = cat(name("unary", op, dtype), " on ", device);
+          expect_relatively_close(got, want, x, tolerance, ignore, what);
+          expect_close(got, want, dtype == DType::kF32 ? 6e-7 : 1e-14, what);
+        }
       }
     }
   });
 }
 
-TEST(CpuElementwise, BinaryOnAwkwardLayouts) {
+TEST(ElementwiseKernels, BinaryOnAwkwardLayouts) {
   on_every_target([](const std::string&) {
     for (int op = 0; op < kBinaryOps; ++op) {
       const auto code = static_cast<BinaryOp>(op);
@@ -116,7 +120,7 @@ TEST(CpuElementwise, BinaryOnAwkwardLayouts) {
   });
 }
 
-TEST(CpuElementwise, BinaryOfLongAndShortRows) {
+TEST(ElementwiseKernels, BinaryOfLongAndShortRows) {
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI32}) {
     const Function function = [](const Inputs& in) { return run_binary(BinaryOp::kSub, in[0], in[1]); };
     const auto check = [&](const Shape& a, const Shape& b, const Shape& out) {
@@ -132,7 +136,7 @@ TEST(CpuElementwise, BinaryOfLongAndShortRows) {
   }
 }
 
-TEST(CpuElementwise, PowerAndExtremesOfSpecialValues) {
+TEST(ElementwiseKernels, PowerAndExtremesOfSpecialValues) {
   const std::vector<double> values = {0.0,  -0.0, 1.0,   -1.0,  2.0,  -2.0,      0.5,        3.0,
                                       -3.0, 7.5,  -40.0, 1e-42, 1e30, kInfinity, -kInfinity, kNaN};
   const auto n = static_cast<int64_t>(values.size());
@@ -153,7 +157,7 @@ TEST(CpuElementwise, PowerAndExtremesOfSpecialValues) {
   });
 }
 
-TEST(CpuElementwise, CompareWhereAndClamp) {
+TEST(ElementwiseKernels, CompareWhereAndClamp) {
   for (const DType dtype : all_dtypes()) {
     const auto left = awkward_views(6, 23, 1, dtype), right = awkward_views(6, 23, 2, dtype);
     const auto chosen = awkward_views(6, 23, 3, DType::kU8);
@@ -178,7 +182,7 @@ TEST(CpuElementwise, CompareWhereAndClamp) {
 }
 
 // An element's value depends neither on where it stands nor on what stands beside it.
-TEST(CpuElementwise, ElementsAloneEqualElementsInALongVector) {
+TEST(ElementwiseKernels, ElementsAloneEqualElementsInALongVector) {
   for (const DType dtype : float_dtypes()) {
     const Tensor x = sample({4099}, 5, dtype), y = sample({4099}, 6, dtype);
     for (int op = 0; op < kUnaryOps; ++op) {
@@ -198,7 +202,7 @@ TEST(CpuElementwise, ElementsAloneEqualElementsInALongVector) {
   }
 }
 
-TEST(CpuElementwise, SameBitsForAnyNumberOfThreads) {
+TEST(ElementwiseKernels, SameBitsForAnyNumberOfThreads) {
   const Tensor x = sample({3, 40001}, 8, DType::kF32), row = sample({40001}, 9, DType::kF32);
   expect_same_for_any_threads([&] { return gelu(x); }, "gelu");
   expect_same_for_any_threads([&] { return exp(transpose(x, 0, 1)); }, "exp");
@@ -206,7 +210,7 @@ TEST(CpuElementwise, SameBitsForAnyNumberOfThreads) {
 }
 
 // Results beyond the last-level cache are written past it.
-TEST(CpuElementwise, StreamedResults) {
+TEST(ElementwiseKernels, StreamedResults) {
   const int64_t size = (int64_t{33} << 20) / 4 + 3;
   const Tensor x = arange(0, static_cast<double>(size));
   const Tensor y = neg(x), z = add(narrow(x, 0, 1, size - 1), 1.0);

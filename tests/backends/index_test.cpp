@@ -1,4 +1,4 @@
-// gather, scatter, index_select, index_add and triangles of the CPU against the reference.
+// gather, scatter, index_select, index_add and triangles against the reference.
 #include "support/kernel_cases.h"
 
 namespace wick {
@@ -8,7 +8,7 @@ Tensor random_indices(const Shape& shape, int64_t below, uint64_t seed) {
   return floor(mul(rand(shape, seed, DType::kF64), static_cast<double>(below))).to_dtype(DType::kI64);
 }
 
-TEST(CpuIndex, GatherAndScatter) {
+TEST(IndexKernels, GatherAndScatter) {
   for (const DType dtype : all_dtypes()) {
     for (const Tensor& x : awkward_views(9, 21, 1, dtype)) {
       for (const int64_t dim : {0, 1}) {
@@ -33,7 +33,7 @@ TEST(CpuIndex, GatherAndScatter) {
   }
 }
 
-TEST(CpuIndex, SelectAndAdd) {
+TEST(IndexKernels, SelectAndAdd) {
   for (const DType dtype : all_dtypes()) {
     const Tensor x = sample({6, 11, 13}, 1, dtype);
     for (const Tensor& view : {x, permute(x, {2, 0, 1}), flip(x, {0, 2})}) {
@@ -52,7 +52,7 @@ TEST(CpuIndex, SelectAndAdd) {
   EXPECT_EQ(index_select(zeros({3, 4}), 0, zeros({0}, DType::kI64)).numel(), 0);
 }
 
-TEST(CpuIndex, SameBitsForAnyNumberOfThreads) {
+TEST(IndexKernels, SameBitsForAnyNumberOfThreads) {
   const Tensor x = sample({40, 3000}, 1, DType::kF32), src = sample({500, 3000}, 2, DType::kF32);
   const Tensor index = random_indices({500}, 40, 3), places = random_indices({500, 3000}, 40, 4);
   expect_same_for_any_threads([&] { return index_add(x, 0, index, src); }, "index_add");
@@ -61,7 +61,7 @@ TEST(CpuIndex, SameBitsForAnyNumberOfThreads) {
   expect_same_for_any_threads([&] { return gather(x, 0, places); }, "gather");
 }
 
-TEST(CpuIndex, Triangles) {
+TEST(IndexKernels, Triangles) {
   for (const DType dtype : all_dtypes()) {
     for (const Tensor& x : awkward_views(9, 13, 1, dtype)) {
       for (const int64_t diagonal : {-20, -9, -1, 0, 1, 5, 13, 20}) {

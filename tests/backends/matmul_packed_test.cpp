@@ -1,55 +1,19 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <random>
 
 #include "base/thread_pool.h"
 #include "ops/ops.h"
 #include "quant/format.h"
 #include "support/compare.h"
 #include "support/errors.h"
+#include "support/packed_weights.h"
 #include "support/targets.h"
 #include "tensor/create.h"
 
 namespace wick {
 namespace {
-
-std::vector<DType> packed_dtypes() {
-  std::vector<DType> dtypes;
-  for (int i = kElementDTypeCount; i < kDTypeCount; ++i) {
-    if (static_cast<DType>(i) != DType::kF8E8M0) dtypes.push_back(static_cast<DType>(i));  // only scales have it
-  }
-  return dtypes;
-}
-
-// Where formats that cannot be encoded keep their f16 scale.
-int scale_at(DType dtype) {
-  switch (dtype) {
-    case DType::kTQ1_0: return 52;
-    case DType::kTQ2_0: return 64;
-    default: return 0;
-  }
-}
-
-// Weights around 0.02, as models have them: encoded, or random codes with a sane scale.
-Tensor packed_weights(int64_t rows, int64_t k, DType dtype, uint64_t seed) {
-  if (quant_format(dtype).encode) return quantize(mul(randn({rows, k}, seed), scalar(0.02)), dtype);
-  Tensor w = empty({rows, k}, dtype);
-  std::mt19937 random(static_cast<uint32_t>(seed));
-  const int64_t bytes = bytes_of(dtype, rows * k), block = block_bytes(dtype);
-  for (int64_t i = 0; i < bytes; ++i) w.raw()[i] = static_cast<std::byte>(random());
-  for (int64_t at = 0; at < bytes; at += block) {
-    if (dtype == DType::kIQ1_M) {  // the scale's top bits are the top bits of the last two bytes
-      w.raw()[at + block - 1] = (w.raw()[at + block - 1] & std::byte{0x0f}) | std::byte{0x20};
-    } else {
-      const uint16_t scale = f32_to_f16_bits(0.001f * static_cast<float>(1 + random() % 9));
-      std::memcpy(w.raw() + at + scale_at(dtype), &scale, sizeof(scale));
-    }
-  }
-  return w;
-}
 
 // Activations as the kernels round them: to 8 bits in blocks, scaled by the largest magnitude.
 Tensor rounded_activations(const Tensor& x, int64_t block) {

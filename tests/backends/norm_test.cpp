@@ -1,10 +1,10 @@
-// layer_norm, rms_norm and rope of the CPU against the reference.
+// layer_norm, rms_norm and rope against the reference.
 #include "support/kernel_cases.h"
 
 namespace wick {
 namespace {
 
-TEST(CpuNorm, EveryFloatAndAwkwardView) {
+TEST(NormKernels, EveryFloatAndAwkwardView) {
   on_every_target([](const std::string&) {
     for (const DType dtype : float_dtypes()) {
       for (const Tensor& x : awkward_views(9, 67, 3, dtype)) {
@@ -25,7 +25,7 @@ TEST(CpuNorm, EveryFloatAndAwkwardView) {
   });
 }
 
-TEST(CpuNorm, AwkwardShapesAndOffsets) {
+TEST(NormKernels, AwkwardShapesAndOffsets) {
   for (const Shape& shape : {Shape{0, 4}, Shape{1}, Shape{3, 1}, Shape{2, 3, 17}, Shape{2, 4099}, Shape{3, 9000}}) {
     const Tensor x = add(sample(shape, 5, DType::kF32), 100.0), weight = sample({shape.back()}, 6, DType::kF32);
     expect_like_reference([](const Inputs& in) { return layer_norm(in[0], in[1], in[1], 1e-5f); }, {x, weight}, 2e-5,
@@ -35,7 +35,7 @@ TEST(CpuNorm, AwkwardShapesAndOffsets) {
   }
 }
 
-TEST(CpuNorm, RowsDoNotDependOnThreadsOrOtherRows) {
+TEST(NormKernels, RowsDoNotDependOnThreadsOrOtherRows) {
   const Tensor x = sample({50, 5001}, 3, DType::kF32), weight = sample({5001}, 4, DType::kF32);
   expect_same_for_any_threads([&] { return layer_norm(x, weight, weight, 1e-5f); }, "layer_norm");
   expect_same_for_any_threads([&] { return rms_norm(x, weight, 1e-5f); }, "rms_norm");

@@ -1,4 +1,4 @@
-// Reductions of the CPU against the reference: every shape of reduction, accuracy of long sums, threads, rows.
+// Reductions against the reference: every shape of reduction, accuracy of long sums, threads, rows.
 #include <cmath>
 #include <limits>
 
@@ -17,7 +17,7 @@ const std::vector<std::pair<std::string, Reduction>>& reductions() {
 
 double sum_tolerance(DType dtype) { return dtype == DType::kF32 ? 1e-5 : rounding_of(dtype) * 2; }
 
-TEST(CpuReduce, EveryDTypeOverEveryDimensionOfAwkwardViews) {
+TEST(ReduceKernels, EveryDTypeOverEveryDimensionOfAwkwardViews) {
   on_every_target([](const std::string&) {
     for (const DType dtype : all_dtypes()) {
       for (const Tensor& x : awkward_views(17, 65, 3, dtype)) {
@@ -35,7 +35,7 @@ TEST(CpuReduce, EveryDTypeOverEveryDimensionOfAwkwardViews) {
   });
 }
 
-TEST(CpuReduce, AwkwardShapesAndDims) {
+TEST(ReduceKernels, AwkwardShapesAndDims) {
   struct Case {
     Shape shape;
     std::vector<int64_t> dims;
@@ -77,12 +77,12 @@ TEST(CpuReduce, AwkwardShapesAndDims) {
   }
 }
 
-TEST(CpuReduce, EmptySumsAreZero) {
+TEST(ReduceKernels, EmptySumsAreZero) {
   EXPECT_EQ(sum(zeros({3, 0}), {1}).to_vector<float>(), (std::vector<float>{0, 0, 0}));
   EXPECT_EQ(sum(zeros({0, 3}), {1}).numel(), 0);
 }
 
-TEST(CpuReduce, LongSumsAreAccurate) {
+TEST(ReduceKernels, LongSumsAreAccurate) {
   const Tensor x = add(rand({3000000}, 4), 1000.0);
   const double exact = sum(x.to_dtype(DType::kF64)).item();
   EXPECT_NEAR(sum(x).item() / exact, 1, 1e-7);
@@ -92,7 +92,7 @@ TEST(CpuReduce, LongSumsAreAccurate) {
   EXPECT_NEAR(var(x).item() / var(x.to_dtype(DType::kF64)).item(), 1, 1e-4);
 }
 
-TEST(CpuReduce, NaNSpreadsToMaxAndMin) {
+TEST(ReduceKernels, NaNSpreadsToMaxAndMin) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   on_every_target([&](const std::string&) {
     for (const int64_t size : {1, 5, 64, 67, 300, 5000}) {
@@ -111,7 +111,7 @@ TEST(CpuReduce, NaNSpreadsToMaxAndMin) {
   });
 }
 
-TEST(CpuReduce, SameBitsForAnyThreadsAndAnyNumberOfRows) {
+TEST(ReduceKernels, SameBitsForAnyThreadsAndAnyNumberOfRows) {
   const Tensor x = sample({37, 9001}, 2, DType::kF32);
   for (const std::vector<int64_t>& dims : {std::vector<int64_t>{0}, {1}, {0, 1}}) {
     expect_same_for_any_threads([&] { return sum(x, dims); }, "sum");
@@ -131,7 +131,7 @@ TEST(CpuReduce, SameBitsForAnyThreadsAndAnyNumberOfRows) {
   }
 }
 
-TEST(CpuReduce, ArgMaxAndArgMin) {
+TEST(ReduceKernels, ArgMaxAndArgMin) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const DType dtype : all_dtypes()) {
     for (const Tensor& x : awkward_views(17, 131, 3, dtype)) {
@@ -151,7 +151,7 @@ TEST(CpuReduce, ArgMaxAndArgMin) {
   expect_like_reference([&](const Inputs& in) { return argmax(in[0], 1); }, {x}, 0, "argmax");
 }
 
-TEST(CpuReduce, CumulativeSum) {
+TEST(ReduceKernels, CumulativeSum) {
   for (const DType dtype : all_dtypes()) {
     for (const Tensor& x : awkward_views(13, 67, 4, dtype)) {
       for (const int64_t dim : {0, 1}) {
@@ -166,7 +166,7 @@ TEST(CpuReduce, CumulativeSum) {
   }
 }
 
-TEST(CpuReduce, StreamedCumsumEqualsRowsAlone) {
+TEST(ReduceKernels, StreamedCumsumEqualsRowsAlone) {
   const Tensor x = rand({8209, 1040}, 1), all = cumsum(x, 1);
   for (const int64_t row : {0, 15, 16, 4000, 8207, 8208}) {
     expect_identical(cumsum(narrow(x, 0, row, 1), 1), narrow(all, 0, row, 1), "cumsum");

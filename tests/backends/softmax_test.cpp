@@ -1,4 +1,4 @@
-// softmax and log_softmax of the CPU against the reference.
+// softmax and log_softmax against the reference.
 #include <limits>
 
 #include "support/kernel_cases.h"
@@ -13,7 +13,7 @@ const Function kSoftmax[] = {
     [](const Inputs& in) { return log_softmax(in[0], 1); },
 };
 
-TEST(CpuSoftmax, EveryFloatAndAwkwardView) {
+TEST(SoftmaxKernels, EveryFloatAndAwkwardView) {
   on_every_target([](const std::string&) {
     for (const DType dtype : float_dtypes()) {
       for (const Tensor& x : awkward_views(17, 67, 3, dtype)) {
@@ -23,7 +23,7 @@ TEST(CpuSoftmax, EveryFloatAndAwkwardView) {
   });
 }
 
-TEST(CpuSoftmax, AwkwardShapes) {
+TEST(SoftmaxKernels, AwkwardShapes) {
   const Shape shapes[] = {{0, 5},    {5, 0},    {1, 1},    {3, 1},    {1, 3},
                           {2, 4097}, {4097, 2}, {70, 300}, {300, 70}, {2, 9000}};
   for (const Shape& shape : shapes) {
@@ -42,7 +42,7 @@ TEST(CpuSoftmax, AwkwardShapes) {
   }
 }
 
-TEST(CpuSoftmax, SpecialValues) {
+TEST(SoftmaxKernels, SpecialValues) {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = tensor<float>({{1, 2, -infinity, 4},
                                   {-infinity, -infinity, -infinity, -infinity},
@@ -52,7 +52,7 @@ TEST(CpuSoftmax, SpecialValues) {
   for (const auto& function : kSoftmax) expect_like_reference(function, {x}, 2e-6, "special values");
 }
 
-TEST(CpuSoftmax, RowsDoNotDependOnThreadsOrOtherRows) {
+TEST(SoftmaxKernels, RowsDoNotDependOnThreadsOrOtherRows) {
   const Tensor x = sample({50, 5001}, 3, DType::kF32);
   expect_same_for_any_threads([&] { return softmax(x, 1); }, "rows");
   expect_same_for_any_threads([&] { return softmax(x, 0); }, "columns");
@@ -65,7 +65,7 @@ TEST(CpuSoftmax, RowsDoNotDependOnThreadsOrOtherRows) {
 }
 
 // Results beyond the last-level cache take another path, with the same bits.
-TEST(CpuSoftmax, StreamedRowsEqualRowsAlone) {
+TEST(SoftmaxKernels, StreamedRowsEqualRowsAlone) {
   const Tensor x = rand({8209, 1024}, 3);
   const Tensor all = softmax(x, 1), logs = log_softmax(x, 1), normal = layer_norm(x, Tensor(), Tensor(), 1e-5f);
   for (const int64_t row : {0, 1, 15, 16, 4000, 8208}) {
@@ -76,7 +76,7 @@ TEST(CpuSoftmax, StreamedRowsEqualRowsAlone) {
   }
 }
 
-TEST(CpuSoftmax, StreamedColumnsEqualColumnsAlone) {
+TEST(SoftmaxKernels, StreamedColumnsEqualColumnsAlone) {
   const Tensor x = rand({9, 1024, 1024}, 3);
   const Tensor all = softmax(x, 1), logs = log_softmax(x, 1);
   for (const int64_t at : {0, 4, 8}) {

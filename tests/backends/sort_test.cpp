@@ -1,4 +1,4 @@
-// sort and topk of the CPU against the reference: values, stable order, special values.
+// sort and topk against the reference: values, stable order, special values.
 #include <chrono>
 #include <limits>
 
@@ -9,12 +9,15 @@ namespace {
 
 void expect_sorted_alike(const std::function<Sorted(const Tensor&)>& function, const Tensor& x,
                          const std::string& what) {
-  const Sorted got = function(x), want = function(on_reference(x));
-  expect_close(got.values, want.values, 0, what + " values");
-  expect_close(got.indices, want.indices, 0, what + " indices");
+  const Sorted want = function(on_reference(x));
+  for (const Device device : tuned_devices()) {
+    const Sorted got = function(moved(x, device));
+    expect_close(got.values, want.values, 0, cat(what, " values on ", device));
+    expect_close(got.indices, want.indices, 0, cat(what, " indices on ", device));
+  }
 }
 
-TEST(CpuSort, EveryDTypeAndAwkwardView) {
+TEST(SortKernels, EveryDTypeAndAwkwardView) {
   for (const DType dtype : all_dtypes()) {
     for (const Tensor& x : awkward_views(19, 67, 3, dtype)) {
       for (const int64_t dim : {0, 1}) {
@@ -29,7 +32,7 @@ TEST(CpuSort, EveryDTypeAndAwkwardView) {
   }
 }
 
-TEST(CpuSort, LongLinesWithManyTies) {
+TEST(SortKernels, LongLinesWithManyTies) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI64, DType::kU8}) {
     const Tensor x = sample({2, 5003}, 4, dtype);
     const Tensor ties = is_float(dtype) ? floor(x) : x;
@@ -44,7 +47,7 @@ TEST(CpuSort, LongLinesWithManyTies) {
   }
 }
 
-TEST(CpuSort, SpecialValues) {
+TEST(SortKernels, SpecialValues) {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = tensor<float>({0.f, -0.f, nan, infinity, -infinity, 1.f, -nan, -0.f, 0.f, 1e-45f, -1e-45f, nan});
   for (const bool down : {false, true}) {
@@ -56,7 +59,7 @@ TEST(CpuSort, SpecialValues) {
   expect_sorted_alike([&](const Tensor& t) { return sort(t, 0, true); }, extremes, "sort");
 }
 
-TEST(CpuSort, SameForAnyNumberOfThreads) {
+TEST(SortKernels, SameForAnyNumberOfThreads) {
   const Tensor x = sample({40, 3000}, 1, DType::kF32);
   expect_same_for_any_threads([&] { return sort(x, 1, false).indices; }, "sort");
   expect_same_for_any_threads([&] { return topk(x, 7, 0, true).indices; }, "topk");

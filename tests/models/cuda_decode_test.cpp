@@ -2,12 +2,12 @@
 #if WICK_CUDA
 #include <gtest/gtest.h>
 
-#include "backends/cuda/devices.h"
 #include "formats/checkpoint.h"
 #include "models/load_model.h"
 #include "models/random_model.h"
 #include "nn/kv_cache.h"
 #include "support/kernel_cases.h"
+#include "support/needs_cuda.h"
 
 namespace wick {
 namespace {
@@ -16,13 +16,7 @@ struct Case {
   const char *shape, *type;
 };
 
-class CudaDecode : public testing::TestWithParam<Case> {
- protected:
-  void SetUp() override {
-    const CudaDevices found = list_cuda_devices();
-    if (found.devices.empty()) GTEST_SKIP() << found.problem;
-  }
-};
+class CudaDecode : public NeedsCuda<testing::TestWithParam<Case>> {};
 
 // Some sequences of one model, whose blocks lie between each other's.
 class Sequences {

@@ -1,7 +1,9 @@
 // Watching and changing recurrent models.
 #include <gtest/gtest.h>
 
+#include "ops/mul.h"
 #include "support/compare.h"
+#include "support/devices.h"
 #include "support/model_fixtures.h"
 #include "support/temp_folder.h"
 #include "support/tiny_models.h"
@@ -12,10 +14,17 @@ namespace {
 
 const char* const kFamilies[] = {"mamba", "mamba2", "rwkv"};
 
-class RecurrentHooksTest : public testing::TestWithParam<const char*> {
+class RecurrentHooksTest : public testing::TestWithParam<std::tuple<const char*, Device>> {
  protected:
-  bool is_rwkv() const { return GetParam() == std::string("rwkv"); }
-  std::filesystem::path folder() const { return family_folder(GetParam()); }
+  std::string family() const { return std::get<0>(GetParam()); }
+  ModelOptions options() const {
+    ModelOptions options;
+    options.device = std::get<1>(GetParam());
+    if (!options.device.is_host()) options.quantize = "f32";  // else bf16 weights round what they meet
+    return options;
+  }
+  bool is_rwkv() const { return family() == "rwkv"; }
+  std::filesystem::path folder() const { return family_folder(family()); }
   std::vector<int32_t> tokens() const {
     return Checkpoint::open(folder() / "reference.safetensors").get("input_ids").to_vector<int32_t>();
   }
@@ -41,7 +50,7 @@ class RecurrentHooksTest : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(RecurrentHooksTest, WatchingChangesNothing) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   TestSequence plain(model);
   const Tensor expected = plain.run(model, tokens());
   HookSpec spec;
@@ -56,7 +65,7 @@ TEST_P(RecurrentHooksTest, WatchingChangesNothing) {
   for (int layer = 0; layer < 2; ++layer) {
     const Tensor& stored = plain.state.tensors[static_cast<size_t>(layer) * per_layer + per_layer - 1];
     expect_identical(seen.at(HookPoint::kState, layer), stored.with_layout(stored.layout().unsqueeze(0)), "state");
-    const int64_t inner = is_rwkv() ? 64 : 128, decays = GetParam() == std::string("mamba2") ? 8 : inner;
+    const int64_t inner = is_rwkv() ? 64 : 128, decays = family() == "mamba2" ? 8 : inner;
     EXPECT_EQ(seen.at(HookPoint::kMixerIn, layer).shape(), Shape({24, inner}));
     EXPECT_EQ(seen.at(HookPoint::kDecay, layer).shape(), Shape({24, decays}));
     EXPECT_EQ(seen.at(HookPoint::kGate, layer).shape(), Shape({24, inner}));
@@ -67,12 +76,12 @@ TEST_P(RecurrentHooksTest, WatchingChangesNothing) {
 }
 
 TEST_P(RecurrentHooksTest, WithoutItsMixerALayerIsSkipped) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   const std::string name =
       is_rwkv() ? "rwkv.blocks.1.attention.output.weight" : "backbone.layers.1.mixer.out_proj.weight";
   const TempFolder temp;
   write_without(temp.path(), {name});
-  const TestModel without(temp.path());
+  const TestModel without(temp.path(), options());
   const Tensor expected = TestSequence(without).run(without, tokens());
   const Tensor untouched = TestSequence(model).run(model, tokens());
   EXPECT_GT(relative_error(expected, untouched), 0.01);
@@ -80,13 +89,13 @@ TEST_P(RecurrentHooksTest, WithoutItsMixerALayerIsSkipped) {
   expect_identical(logits_with(model, HookSpec().zero("blocks.1.mixer.hook_gate")), expected, "gate closed");
   if (!is_rwkv()) return;
   write_without(temp.path(), {"rwkv.blocks.0.feed_forward.value.weight"});
-  const TestModel no_mlp(temp.path());
+  const TestModel no_mlp(temp.path(), options());
   expect_identical(logits_with(model, HookSpec().zero("blocks.0.hook_mlp_out")),
                    TestSequence(no_mlp).run(no_mlp, tokens()), "channel mix zeroed");
 }
 
 TEST_P(RecurrentHooksTest, AnEditStaysWithItsSequence) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   const HookSpec spec = HookSpec().zero("blocks.0.mixer.hook_gate").zero("hook_logits", {{2}, {}});
   HookCache seen;
   const SequenceHooks hooks{&spec, &seen};
@@ -104,7 +113,7 @@ TEST_P(RecurrentHooksTest, AnEditStaysWithItsSequence) {
 }
 
 TEST_P(RecurrentHooksTest, AnEditOfTheStateIsWhatTheNextChunkContinuesFrom) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   const std::vector<int32_t> all = tokens();
   const HookSpec spec = HookSpec().scale("blocks.1.mixer.hook_state", 0.5f);
   const SequenceHooks hooks{&spec, nullptr};
@@ -113,8 +122,8 @@ TEST_P(RecurrentHooksTest, AnEditOfTheStateIsWhatTheNextChunkContinuesFrom) {
   edited.run(model, std::span(all).first(9));
   by_hand.run(model, std::span(all).first(9));
   plain.run(model, std::span(all).first(9));
-  const Tensor& state = by_hand.state.tensors.back();
-  for (int64_t i = 0; i < state.numel(); ++i) state.mutable_data<float>()[i] *= 0.5f;
+  Tensor& state = by_hand.state.tensors.back();
+  state = mul(state, 0.5);
   edited.hooks = nullptr;
   const Tensor expected = by_hand.run(model, std::span(all).subspan(9));
   expect_identical(edited.run(model, std::span(all).subspan(9)), expected, "after the edit");
@@ -122,7 +131,7 @@ TEST_P(RecurrentHooksTest, AnEditOfTheStateIsWhatTheNextChunkContinuesFrom) {
 }
 
 TEST_P(RecurrentHooksTest, DecayAndInputOfTheRecurrenceCanBeChanged) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   const Tensor plain = TestSequence(model).run(model, tokens());
   for (const char* point : {"blocks.0.mixer.hook_decay", "blocks.0.mixer.hook_in"}) {
     SCOPED_TRACE(point);
@@ -136,7 +145,7 @@ TEST_P(RecurrentHooksTest, DecayAndInputOfTheRecurrenceCanBeChanged) {
 }
 
 TEST_P(RecurrentHooksTest, NoInputLeavesTheStateEmpty) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   HookCache seen;
   logits_with(model, HookSpec().zero("blocks.0.mixer.hook_in").capture("blocks.0.mixer.hook_state"), &seen);
   const Tensor state = seen.at(HookPoint::kState, 0);
@@ -146,8 +155,9 @@ TEST_P(RecurrentHooksTest, NoInputLeavesTheStateEmpty) {
                           [](float value) { return value == 0; }));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RecurrentHooksTest, testing::ValuesIn(kFamilies),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(All, RecurrentHooksTest,
+                         testing::Combine(testing::ValuesIn(kFamilies), testing::ValuesIn(tuned_devices())),
+                         name_and_device);
 
 }  // namespace
 }  // namespace wick

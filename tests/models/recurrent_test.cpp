@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "support/compare.h"
+#include "support/devices.h"
 #include "support/errors.h"
 #include "support/model_fixtures.h"
 #include "tensor/create.h"
@@ -13,9 +14,16 @@ namespace {
 
 const char* const kFamilies[] = {"mamba", "mamba2", "rwkv"};
 
-class RecurrentTest : public testing::TestWithParam<const char*> {
+class RecurrentTest : public testing::TestWithParam<std::tuple<const char*, Device>> {
  protected:
-  std::filesystem::path folder() const { return family_folder(GetParam()); }
+  std::string family() const { return std::get<0>(GetParam()); }
+  ModelOptions options() const {
+    ModelOptions options;
+    options.device = std::get<1>(GetParam());
+    if (!options.device.is_host()) options.quantize = "f32";  // else bf16 weights round what they meet
+    return options;
+  }
+  std::filesystem::path folder() const { return family_folder(family()); }
   Checkpoint reference() const { return Checkpoint::open(folder() / "reference.safetensors"); }
   std::vector<int32_t> tokens(const char* name = "input_ids") const {
     return reference().get(name).to_vector<int32_t>();
@@ -32,7 +40,7 @@ void expect_same_state(const RecurrentState& actual, const RecurrentState& expec
 Tensor row_of(const Tensor& x, int64_t row) { return x.with_layout(x.layout().narrow(0, row, 1)).contiguous(); }
 
 TEST_P(RecurrentTest, AgreesWithPyTorch) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   const Checkpoint expected = reference();
   HookSpec spec;
   spec.capture("blocks.*.hook_resid_pre").capture("blocks.*.hook_resid_post").capture("ln_final.hook_normalized");
@@ -60,7 +68,7 @@ TEST_P(RecurrentTest, AgreesWithPyTorch) {
 }
 
 TEST_P(RecurrentTest, WritesTheSameTokens) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   TestSequence sequence(model);
   Tensor logits = sequence.run(model, tokens(), false);
   std::vector<int32_t> written;
@@ -73,9 +81,9 @@ TEST_P(RecurrentTest, WritesTheSameTokens) {
 }
 
 TEST_P(RecurrentTest, TellsItsFacts) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   const ModelFacts& facts = model.model->facts();
-  EXPECT_EQ(facts.family, GetParam());
+  EXPECT_EQ(facts.family, family());
   EXPECT_TRUE(facts.recurrent);
   EXPECT_TRUE(facts.kv_layers.empty());
   EXPECT_EQ(facts.heads, 0);
@@ -84,15 +92,15 @@ TEST_P(RecurrentTest, TellsItsFacts) {
   EXPECT_EQ(facts.vocabulary, 192);
   EXPECT_GT(facts.parameters, 50000);
   EXPECT_LT(facts.parameters, 150000);
-  ModelOptions options;
-  options.context = 10;
-  const TestModel small(folder(), options);
+  ModelOptions brief = options();
+  brief.context = 10;
+  const TestModel small(folder(), brief);
   TestSequence sequence(small);
   EXPECT_ERROR(sequence.run(small, tokens()), kInvalidArgument, "the model's context is 10");
 }
 
 TEST_P(RecurrentTest, ChunksGiveTheBitsOfTheWhole) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   TestSequence whole(model);
   const Tensor expected = whole.run(model, tokens());
   for (const std::vector<int64_t>& cuts : {std::vector<int64_t>{1, 1, 22}, {2, 3, 5, 7, 7}, {23, 1}, {8, 16}}) {
@@ -110,7 +118,7 @@ TEST_P(RecurrentTest, ChunksGiveTheBitsOfTheWhole) {
 }
 
 TEST_P(RecurrentTest, SequencesInABatchDoNotFeelEachOther) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   const std::vector<int32_t> all = tokens();
   const auto part = [&](int64_t begin, int64_t count) { return std::span(all).subspan(begin, count); };
   TestSequence a(model), b(model), c(model), a_alone(model), b_alone(model), c_alone(model);
@@ -132,7 +140,7 @@ TEST_P(RecurrentTest, SequencesInABatchDoNotFeelEachOther) {
 }
 
 TEST_P(RecurrentTest, ThreadsChangeNothing) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   Tensor expected;
   RecurrentState state;
   for (const int threads : {1, 2, 3}) {
@@ -149,7 +157,7 @@ TEST_P(RecurrentTest, ThreadsChangeNothing) {
 }
 
 TEST_P(RecurrentTest, StatesCanBeKeptAndGoneBackTo) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   const std::vector<int32_t> all = tokens();
   TestSequence sequence(model);
   sequence.run(model, std::span(all).first(10));
@@ -164,7 +172,7 @@ TEST_P(RecurrentTest, StatesCanBeKeptAndGoneBackTo) {
 }
 
 TEST_P(RecurrentTest, NoLogitsNeedNotBeAskedFor) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   TestSequence sequence(model), other(model);
   ForwardBatch batch;
   sequence.add_to(batch, tokens(), false);
@@ -175,7 +183,7 @@ TEST_P(RecurrentTest, NoLogitsNeedNotBeAskedFor) {
 }
 
 TEST_P(RecurrentTest, RefusesStatesThatDoNotFit) {
-  const TestModel model(folder());
+  const TestModel model(folder(), options());
   ForwardBatch batch;
   TestSequence a(model), b(model);
   a.add_to(batch, std::vector<int32_t>{1}, true);
@@ -195,8 +203,9 @@ TEST_P(RecurrentTest, RefusesStatesThatDoNotFit) {
   expect_same_state(a.state, model.model->new_state(), "after errors");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RecurrentTest, testing::ValuesIn(kFamilies),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(All, RecurrentTest,
+                         testing::Combine(testing::ValuesIn(kFamilies), testing::ValuesIn(tuned_devices())),
+                         name_and_device);
 
 }  // namespace
 }  // namespace wick

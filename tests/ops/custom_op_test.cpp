@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-// factor * x, reading raw memory as a user would.
+// factor * x, reading raw memory of the host as a user would.
 class Scale final : public CustomOp {
  public:
   explicit Scale(float factor) : factor_(factor) {}
@@ -38,6 +38,7 @@ class MultiplyAdd final : public CustomOp {
  public:
   const char* name() const override { return "multiply_add"; }
   Tensor forward_cpu(std::span<const Tensor> in) const override { return in[0] * in[1] + in[2]; }
+  Tensor forward_cuda(std::span<const Tensor> in) const override { return forward_cpu(in); }
   Grads backward(std::span<const Tensor> in, const Tensor&, const Tensor& grad) const override {
     return {grad * in[1], grad * in[0], grad};
   }
@@ -51,6 +52,7 @@ class Faulty final : public CustomOp {
   explicit Faulty(Forward forward, Backward backward = nullptr) : forward_(forward), backward_(backward) {}
   const char* name() const override { return "faulty"; }
   Tensor forward_cpu(std::span<const Tensor> inputs) const override { return forward_(inputs); }
+  Tensor forward_cuda(std::span<const Tensor> inputs) const override { return forward_(inputs); }
   Grads backward(std::span<const Tensor> inputs, const Tensor& output, const Tensor& grad) const override {
     return backward_ ? backward_(inputs) : CustomOp::backward(inputs, output, grad);
   }
@@ -68,8 +70,9 @@ static_assert(!Applicable<> && Applicable<Tensor> && Applicable<Var, Tensor> && 
 static_assert(!Applicable<Tensor, Tensor, Tensor, Tensor>, "one to three inputs");
 
 class CustomOps : public OnEveryDevice {};
+class HostOps : public OnEveryDevice {};  // ops without a forward for CUDA
 
-TEST_P(CustomOps, WorkLikeBuiltInOnes) {
+TEST_P(HostOps, WorkLikeBuiltInOnes) {
   const Var x(randn({3, 5}, 1, DType::kF32, device()));
   // transpose gives a strided input, sum a gradient of stride 0: the op sees both row-major.
   const Tensor y = apply(Scale(2.5f), transpose(x, 0, 1));
@@ -91,7 +94,7 @@ TEST_P(CustomOps, TakeTwoAndThreeInputs) {
   expect_close(apply(difference, a, c), a - c, 1e-15, "two inputs");
 }
 
-TEST_P(CustomOps, RecordOnlyWhenAnInputIsTracked) {
+TEST_P(HostOps, RecordOnlyWhenAnInputIsTracked) {
   const Tensor x = ones({2}, DType::kF32, device());
   EXPECT_FALSE(apply(Scale(2), x).requires_grad());
   const Var var(x);
@@ -100,7 +103,7 @@ TEST_P(CustomOps, RecordOnlyWhenAnInputIsTracked) {
   EXPECT_FALSE(apply(Scale(2), var).requires_grad());
 }
 
-TEST_P(CustomOps, TheGraphKeepsItsOwnCopyOfTheOp) {
+TEST_P(HostOps, TheGraphKeepsItsOwnCopyOfTheOp) {
   const Var x(ones({2}, DType::kF32, device()));
   Tensor y;
   {
@@ -151,6 +154,7 @@ TEST(CustomOpDevices, AreChecked) {
 }
 
 WICK_ON_EVERY_DEVICE(CustomOps);
+INSTANTIATE_TEST_SUITE_P(, HostOps, testing::Values(Device::reference(), Device::cpu()), device_name);
 
 }  // namespace
 }  // namespace wick

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/error.h"
@@ -24,6 +25,16 @@ inline std::vector<Device> test_devices() {
   return devices;
 }
 
+// The same without the reference, which they are compared with.
+inline const std::vector<Device>& tuned_devices() {
+  static const std::vector<Device> devices = [] {
+    std::vector<Device> found = test_devices();
+    std::erase(found, Device::reference());
+    return found;
+  }();
+  return devices;
+}
+
 // A device that no machine has, and how using it fails: a build without CUDA has none at all.
 inline constexpr Device kMissingDevice = Device::cuda(200);
 #if WICK_CUDA
@@ -38,6 +49,11 @@ inline std::string device_name(const testing::TestParamInfo<Device>& info) {
   std::string name = to_string(info.param);
   std::replace(name.begin(), name.end(), ':', '_');
   return name;
+}
+
+// Of tests over (name, tuned device): the name, and where it is not computed on the host.
+inline std::string name_and_device(const testing::TestParamInfo<std::tuple<const char*, Device>>& info) {
+  return cat(std::get<0>(info.param), std::get<1>(info.param).is_host() ? "" : "_cuda");
 }
 
 // Base of a test that runs on every device: class SumTest : public OnEveryDevice {}; WICK_ON_EVERY_DEVICE(SumTest);

@@ -9,6 +9,7 @@
 #include "base/thread_pool.h"
 #include "ops/ops.h"
 #include "support/compare.h"
+#include "support/devices.h"
 #include "support/targets.h"
 #include "tensor/create.h"
 
@@ -46,22 +47,33 @@ inline Tensor sample(const Shape& shape, uint64_t seed, DType dtype) {
   return floor(add(mul(rand(shape, seed, DType::kF64), 200.0), low)).to_dtype(dtype);
 }
 
-// The same values and layout on the reference device.
-inline Tensor on_reference(const Tensor& x) {
-  const Tensor whole = from_span<uint8_t>({reinterpret_cast<const uint8_t*>(x.storage()->data()), x.storage()->bytes()},
-                                          {static_cast<int64_t>(x.storage()->bytes())}, Device::reference());
+// A tensor of the host with the same bytes and layout on another device.
+inline Tensor moved(const Tensor& x, Device device) {
+  if (!x.defined()) return x;
+  const auto bytes = static_cast<int64_t>(x.storage()->bytes());
+  const Tensor whole = from_span<uint8_t>(
+      {reinterpret_cast<const uint8_t*>(x.storage()->data()), static_cast<size_t>(bytes)}, {bytes}, device);
   return Tensor(whole.storage(), x.layout(), x.dtype());
 }
+inline Tensor on_reference(const Tensor& x) { return moved(x, Device::reference()); }
 
 using Inputs = std::vector<Tensor>;
 using Function = std::function<Tensor(const Inputs&)>;
 
-// Runs `function` on the CPU and on the reference device, with the same bytes and strides, and compares.
+inline Inputs moved(const Inputs& inputs, Device device) {
+  Inputs there;
+  for (const Tensor& input : inputs) there.push_back(moved(input, device));
+  return there;
+}
+
+// Runs `function` on every device, with the same bytes and strides, and compares with the reference.
 inline void expect_like_reference(const Function& function, const Inputs& inputs, double tolerance,
                                   const std::string& what) {
-  Inputs moved;
-  for (const Tensor& input : inputs) moved.push_back(input.defined() ? on_reference(input) : input);
-  expect_close(function(inputs), function(moved), tolerance, what);
+  const Tensor expected = function(moved(inputs, Device::reference()));
+  for (const Device device : tuned_devices()) {
+    expect_close(function(device == Device::cpu() ? inputs : moved(inputs, device)), expected, tolerance,
+                 cat(what, " on ", device));
+  }
 }
 
 // Expects the same bits with 1 to 4 threads.

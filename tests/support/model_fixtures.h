@@ -16,18 +16,20 @@ namespace wick {
 // The folder of a family's fixture in the source tree.
 inline std::filesystem::path family_folder(const std::string& name) { return fixture_folders(name).front(); }
 
-// The largest difference, as a share of the spread of the expected values.
+// The largest difference, as a share of the spread of the expected values. Infinities must meet their like.
 inline double relative_error(const Tensor& actual, const Tensor& expected) {
   const std::vector<float> a = actual.to_vector<float>(), e = expected.to_vector<float>();
   if (a.size() != e.size() || e.empty()) return INFINITY;
-  double worst = 0;
+  double worst = 0, low = INFINITY, high = -INFINITY;
   for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isinf(e[i]) && a[i] == e[i]) continue;
     const double difference = std::abs(static_cast<double>(a[i]) - e[i]);
-    if (std::isnan(difference)) return INFINITY;
+    if (!std::isfinite(difference)) return INFINITY;
     worst = std::max(worst, difference);
+    low = std::min<double>(low, e[i]);
+    high = std::max<double>(high, e[i]);
   }
-  const auto [low, high] = std::minmax_element(e.begin(), e.end());
-  return worst / (*high - *low);
+  return worst == 0 ? 0 : worst / (high - low);
 }
 
 // Tokens that mean nothing, the same for the same seed.

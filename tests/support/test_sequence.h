@@ -16,9 +16,10 @@ namespace wick {
 struct TestModel {
   explicit TestModel(const std::filesystem::path& path, const ModelOptions& options = {}, DType kv = DType::kF32,
                      int64_t blocks = 64)
-      : source(Checkpoint::open(path)),
-        model(load_model(source, options)),
-        cache(model->facts().kv_layers, blocks, kv, options.device) {}
+      : TestModel(WeightSource(Checkpoint::open(path)), options, kv, blocks) {}
+  explicit TestModel(const WeightSource& of, const ModelOptions& options = {}, DType kv = DType::kF32,
+                     int64_t blocks = 64)
+      : source(of), model(load_model(source, options)), cache(model->facts().kv_layers, blocks, kv, options.device) {}
 
   WeightSource source;
   std::unique_ptr<LanguageModel> model;

@@ -19,9 +19,9 @@ struct AttentionPlan {
   int64_t window;
   int* arrived;  // [tiles, kv_heads]: splits whose partial results are there
 
-  // One token a sequence: queries are yet to be turned, and its key and value [rows, kv_heads, dim] to be stored; null:
-  // they are.
+  // One token a sequence: its key and value [rows, kv_heads, dim] are yet to be turned and stored; null: they are.
   const float *key, *value;
+  bool turns_queries;  // so are queries; always where keys and values are
   TurnPlan turns;
 };
 
@@ -47,8 +47,11 @@ __device__ __forceinline__ float weighted(float a, float b, float c, float d) {
 bool fits_tensor_cores(const AttentionPlan& plan, DType pool);
 // Whether that has a block for each split, as plans with a new key and value need.
 bool goes_in_splits(Device device, const AttentionPlan& plan, int64_t table_blocks);
+// Whether that turns queries itself where keys and values are in the pool.
+bool turns_queries(Device device, const AttentionPlan& plan, int64_t table_blocks);
 void attend_on_tensor_cores(Device device, AttentionPlan plan, DType pool, int64_t table_blocks);
 
+// Puts keys and values into the pool, and queries into `out`, if it is defined.
 void prepare_attention(const AttentionInput& input, const HeadTurns& turns, const PagedRows& rows,
                        const KvBlocks& blocks, const Tensor& out);
 

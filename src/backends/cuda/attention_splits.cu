@@ -32,7 +32,7 @@ __device__ __forceinline__ void start_tile(const AttentionPlan& plan, const int3
     const int64_t id = valid[b] ? table[block] : 0;
     const auto* key = static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
     value[b] = static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head;
-#pragma unroll
+#pragma unroll 2
     for (int i = 0; i < kChunks; i += 32) {
       copy_async(key_place<kDim>(place, b, i + lane), key + (i + lane) * 8, valid[b]);
     }
@@ -41,7 +41,7 @@ __device__ __forceinline__ void start_tile(const AttentionPlan& plan, const int3
 #pragma unroll
   for (int b = 0; b < kKeys / kTokens; ++b) {
     const int position = tile * kKeys + b * kTokens;
-#pragma unroll
+#pragma unroll 2
     for (int i = 0; i < kChunks; i += 32) {
       const int at = position + (i + lane) / (kDim / 8);
       copy_async(value_place<kDim>(place, b, i + lane), value[b] + (i + lane) * 8,
@@ -71,6 +71,30 @@ __device__ __forceinline__ void fetch_tile(const AttentionPlan& plan, const int3
   }
 }
 
+// How heads of a token are turned. kSimple: in halves, with all but the heads read before those are there.
+template <int kDim, bool kSimple>
+struct NewTurn {
+  HalvesTurn<kDim> halves;
+
+  __device__ __forceinline__ void prepare(const TurnPlan& plan, const float* weight, int token) {
+    if constexpr (kSimple) {
+      halves.read_weight(weight);
+      halves.read_token(plan, token);
+    }
+  }
+  template <typename Put>
+  __device__ __forceinline__ void turn(const TurnPlan& plan, const float* from, const float* weight, int token,
+                                       const Put& put) const {
+    if constexpr (kSimple) {
+      float x[HalvesTurn<kDim>::kEach];
+      halves.read_head(from, x);
+      halves.turn(x, weight != nullptr, plan.eps, put);
+    } else {
+      turn_head(plan, from, kDim, weight, token, put);
+    }
+  }
+};
+
 // The queries of the block's rows, turned, scaled and rounded, into shared memory [kRows, kDim], where pairs are turned
 // by the row so that eight rows lie in different banks. The warp of the last tile has most to do: it begins with the
 // last row.
@@ -78,15 +102,16 @@ template <int kDim>
 __device__ __forceinline__ int query_place(int row, int d) {
   return row * kDim + (d ^ (row & 7) * 8);
 }
-template <typename T, int kDim>
+template <typename T, int kDim, bool kSimple>
 __device__ __forceinline__ void turn_queries(const AttentionPlan& plan, const TileRows& tile, int kv_head,
-                                             int last_warp, T* target) {
+                                             int last_warp, const NewTurn<kDim, kSimple>& turn, T* target) {
   const int warp = static_cast<int>(threadIdx.x / 32);
+#pragma unroll 1
   for (int i = (warp + kWarps - 1 - last_warp) % kWarps; i < kRows && tile.first_row + i < tile.rows; i += kWarps) {
     const int head = kv_head * plan.group + tile.first_row + i;
     const float* from = plan.query + tile.start * plan.query_row + head * plan.query_head;
-    turn_head<kDim>(plan.turns, from, plan.turns.query_weight, tile.start,
-                    [&](int d, float value) { target[query_place<kDim>(i, d)] = to<T>(value * plan.scale); });
+    turn.turn(plan.turns, from, plan.turns.query_weight, tile.start,
+              [&](int d, float value) { target[query_place<kDim>(i, d)] = to<T>(value * plan.scale); });
   }
 }
 // The same as load_queries.
@@ -105,7 +130,7 @@ __device__ __forceinline__ void take_queries(const LaneRows& rows, const T* from
 
 // A sequence's new key and value: their places in the pool, and in the tile of the warp that has their position, once
 // its copies are done.
-template <typename T, int kDim>
+template <typename T, int kDim, bool kSimple>
 struct NewToken {
   T *key_target = nullptr, *value_target = nullptr;
   const float* key = nullptr;  // [kDim] in shared memory
@@ -113,7 +138,7 @@ struct NewToken {
   int slot = 0, b = 0;
 
   __device__ __forceinline__ void read(const AttentionPlan& plan, const TileRows& tile, int kv_head, int position,
-                                       float* scratch) {
+                                       const NewTurn<kDim, kSimple>& turn, float* scratch) {
     const PoolPlan& pool = plan.pool;
     const int64_t at = (int64_t{tile.start} * pool.kv_heads + kv_head) * kDim;
     const int64_t block = plan.rows.table[tile.sequence * plan.rows.table_row + position / kTokens];
@@ -123,8 +148,8 @@ struct NewToken {
     value_target = static_cast<T*>(pool.value) + block * pool.value_block + kv_head * pool.value_head + slot * kDim;
 #pragma unroll
     for (int i = 0; i < kDim / 32; ++i) value[i] = plan.value[at + threadIdx.x % 32 + 32 * i];
-    turn_head<kDim>(plan.turns, plan.key + at, plan.turns.key_weight, tile.start,
-                    [&](int d, float component) { scratch[d] = component; });
+    turn.turn(plan.turns, plan.key + at, plan.turns.key_weight, tile.start,
+              [&](int d, float component) { scratch[d] = component; });
     key = scratch;
     __syncwarp();
   }
@@ -152,6 +177,7 @@ template <typename T, int kDim>
 __device__ __forceinline__ uint32_t take_out_odd(char* values) {
   uint32_t odd = 0;
   auto* pairs = reinterpret_cast<uint32_t*>(values);
+#pragma unroll 1
   for (int i = threadIdx.x % 32; i < kKeys * kDim / 2; i += 32) {
     if (!is_odd<T>(pairs[i])) continue;
     pairs[i] = 0;
@@ -166,6 +192,7 @@ __device__ __forceinline__ uint32_t take_out_odd(char* values) {
 template <int kDim>
 __device__ void merge_splits(const AttentionPlan& plan, const TileRows& tile, int kv_head) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll 1
   for (int i = warp; i < kRows && tile.first_row + i < tile.rows; i += kWarps) {
     const int row = tile.start + (tile.first_row + i) / plan.group;
     const int head = kv_head * plan.group + (tile.first_row + i) % plan.group;
@@ -181,15 +208,16 @@ __device__ void merge_splits(const AttentionPlan& plan, const TileRows& tile, in
 #pragma unroll
       for (int d = 0; d < kDim / 32; ++d) sums[d] = weighted(sums[d], keep, __ldcg(part + 2 + lane + 32 * d), take);
     }
-    const float keep = with_sink(plan, head, most, total);
+    const float share = share_of(plan, head, most, total);
     float* target = plan.out + (int64_t{row} * plan.heads + head) * kDim;
 #pragma unroll
-    for (int d = 0; d < kDim / 32; ++d) target[lane + 32 * d] = sums[d] * keep / total;
+    for (int d = 0; d < kDim / 32; ++d) target[lane + 32 * d] = sums[d] * share;
   }
 }
 
-// kTurns: queries, key and value as they come from the projections; see AttentionPlan.
-template <typename T, int kDim, bool kTurns>
+// kTurns: queries, key and value as they come from the projections; see AttentionPlan. kSimple: heads are turned in
+// halves and nothing changes a score, which takes far fewer instructions.
+template <typename T, int kDim, bool kTurns, bool kSimple>
 __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_constant__ AttentionPlan plan) {
   using M = SplitMemory<kDim>;
   extern __shared__ __align__(128) char memory[];
@@ -220,18 +248,22 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
   float scores[kKeys / 8][4] = {};
   char* my_tile = memory + warp * KeyTile<kDim>::kBytes;
   // What came before a new token is there already.
-  const bool early = kTurns && plan.rows.steady;
-  if (works && early) start_tile<T, kDim>(plan, table, kv_head, tile, first, last, keys);
-  if (plan.rows.steady) {
-    if (works && !early) fetch_tile<T, kDim>(plan, table, kv_head, tile, first, last);
+  if (!kTurns && plan.rows.steady) {
+    if (works) fetch_tile<T, kDim>(plan, table, kv_head, tile, first, last);
     wait_for_previous();
   }
-  if (works && !early) start_tile<T, kDim>(plan, table, kv_head, tile, first, last, keys);
+  if (works) start_tile<T, kDim>(plan, table, kv_head, tile, first, last, keys);
   const bool adds = kTurns && works && last == end.position && tile == last / kKeys;
-  NewToken<T, kDim> token;
+  NewTurn<kDim, kSimple> query_turn, key_turn;
   if constexpr (kTurns) {
-    if (adds) token.read(plan, tile_rows, kv_head, last, locals);
-    turn_queries<T, kDim>(plan, tile_rows, kv_head, last_tile, reinterpret_cast<T*>(packed));
+    query_turn.prepare(plan.turns, plan.turns.query_weight, tile_rows.start);
+    if (adds) key_turn.prepare(plan.turns, plan.turns.key_weight, tile_rows.start);
+    if (plan.rows.steady) wait_for_previous();
+  }
+  NewToken<T, kDim, kSimple> token;
+  if constexpr (kTurns) {
+    if (adds) token.read(plan, tile_rows, kv_head, last, key_turn, locals);
+    turn_queries<T, kDim, kSimple>(plan, tile_rows, kv_head, last_tile, query_turn, reinterpret_cast<T*>(packed));
     __syncthreads();
   }
   if (works) {
@@ -256,7 +288,7 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     if (adds) token.put_key(my_tile);
     multiply_keys<T, kDim>(query, keys, scores);
     float most[2] = {-INFINITY, -INFINITY};
-    finish_scores(plan, rows, tile, odd, scores, most);
+    finish_scores<kSimple>(plan, rows, tile, odd, scores, most);
     if (t == 0) {
       tile_most[warp * kRows + g] = most[0];
       tile_most[warp * kRows + g + 8] = most[1];
@@ -265,7 +297,8 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
   __syncthreads();
   if (works) {
     float most[2] = {-INFINITY, -INFINITY}, local[2];
-    for (int i = first_tile; i <= warp; ++i) {
+#pragma unroll 1
+    for (int i = first_tile; i <= last_tile; ++i) {
       most[0] = fmaxf(most[0], tile_most[i * kRows + g]);
       most[1] = fmaxf(most[1], tile_most[i * kRows + g + 8]);
     }
@@ -288,19 +321,12 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
 
   constexpr int kPart = kDim / kWarps;  // components of this warp
   float sums[kPart / 8][4] = {}, most[2] = {-INFINITY, -INFINITY}, total[2] = {};
+#pragma unroll 1
   for (int i = first_tile; i <= last_tile; ++i) {
-    const float top[2] = {fmaxf(most[0], tile_most[i * kRows + g]), fmaxf(most[1], tile_most[i * kRows + g + 8])};
-    float shrink[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      shrink[h] = shrink_to(top[h], most[h]);
-      most[h] = top[h];
-      total[h] = __fmaf_rn(total[h], shrink[h], locals[(i * 2 + h) * 32 + lane]);
-    }
-#pragma unroll
-    for (int n = 0; n < kPart / 8; ++n) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) sums[n][e] = __fmul_rn(sums[n][e], shrink[e / 2]);
+      most[h] = fmaxf(most[h], tile_most[i * kRows + g + 8 * h]);
+      total[h] += locals[(i * 2 + h) * 32 + lane];
     }
     const uint32_t values = base + static_cast<uint32_t>(i * KeyTile<kDim>::kBytes + KeyTile<kDim>::kSide);
 #pragma unroll
@@ -322,12 +348,13 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     total[h] += __shfl_xor_sync(0xffffffffu, total[h], 1);
     total[h] += __shfl_xor_sync(0xffffffffu, total[h], 2);
   }
+  const int splits = end.position / kSplit - begin.first / kSplit + 1;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     if (!rows.exists[h]) continue;
-    float keep = 1, divisor = 1;
+    float share = 1;
     float* target;
-    if (plan.partial) {
+    if (splits > 1) {
       target = partial_of(plan, rows.row[h], rows.head[h], split);
       if (warp == 0 && t == 0) {
         target[0] = most[h];
@@ -335,23 +362,22 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
       }
       target += 2;
     } else {
-      divisor = total[h];
-      keep = with_sink(plan, rows.head[h], most[h], divisor);
+      share = share_of(plan, rows.head[h], most[h], total[h]);
       target = plan.out + (int64_t{rows.row[h]} * plan.heads + rows.head[h]) * kDim;
     }
 #pragma unroll
     for (int n = 0; n < kPart / 8; ++n) {
       const int d = warp * kPart + n * 8 + 2 * t;
-      target[d] = plan.partial ? sums[n][2 * h] : sums[n][2 * h] * keep / divisor;
-      target[d + 1] = plan.partial ? sums[n][2 * h + 1] : sums[n][2 * h + 1] * keep / divisor;
+      target[d] = sums[n][2 * h] * share;
+      target[d + 1] = sums[n][2 * h + 1] * share;
     }
   }
-  if (!plan.partial) return;
+  if (splits == 1) return;
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
     int* counter = plan.arrived + blockIdx.x * gridDim.y + blockIdx.y;
-    is_last = atomicAdd(counter, 1) == end.position / kSplit - begin.first / kSplit;
+    is_last = atomicAdd(counter, 1) == splits - 1;
     if (is_last) *counter = 0;
   }
   __syncthreads();
@@ -372,14 +398,18 @@ void launch(Device device, AttentionPlan plan) {
                                                static_cast<size_t>(plan.heads * plan.splits) * (kDim + 2);
   const Scratch partial(device, floats * sizeof(float));
   plan.partial = partial.as<float>();
-  const auto run = [&]<bool kTurns>(std::bool_constant<kTurns>) {
-    allow_shared<splits_kernel<T, kDim, kTurns>>(device, SplitMemory<kDim>::kBytes);
+  const auto run = [&]<bool kTurns, bool kSimple>(std::bool_constant<kTurns>, std::bool_constant<kSimple>) {
+    constexpr auto kKernel = splits_kernel<T, kDim, kTurns, kSimple>;
+    allow_shared<kKernel>(device, SplitMemory<kDim>::kBytes);
     const dim3 grid(static_cast<unsigned>(tile_count(plan)), static_cast<unsigned>(plan.pool.kv_heads),
                     static_cast<unsigned>(plan.splits));
-    launch_dependent(device, "paged_attention", splits_kernel<T, kDim, kTurns>, grid, kWarps * 32,
-                     SplitMemory<kDim>::kBytes, plan);
+    launch_dependent(device, "paged_attention", kKernel, grid, kWarps * 32, SplitMemory<kDim>::kBytes, plan);
   };
-  plan.key ? run(std::true_type()) : run(std::false_type());
+  const std::true_type yes;
+  const std::false_type no;
+  const bool plain = plan.soft_cap <= 0 && !plan.slopes;
+  if (!plan.key) return plain ? run(no, yes) : run(no, no);
+  plain&& HalvesTurn<kDim>::fits(plan.turns) ? run(yes, yes) : run(yes, no);
 }
 
 }  // namespace

@@ -4,7 +4,14 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kStages = 3;  // tiles of keys and values that are there or on their way
+constexpr int kWarps = 4;
+
+// Keys and values of a split, then the block's queries as the warps' lanes take them.
+template <int kDim>
+struct TileMemory {
+  static constexpr int kQueries = kTiles * KeyTile<kDim>::kBytes;  // [kWarps, kDim / 16, 32] x 16 bytes
+  static constexpr int kBytes = kQueries + kWarps * kDim / 16 * 32 * 16;
+};
 
 // The weighted values of some keys for rows g and g + 8 of a warp's tile; sums are relative to 2^most.
 template <int kDim>
@@ -31,30 +38,50 @@ __device__ __forceinline__ void merge(Mix<kDim>& into, const Mix<kDim>& other) {
   }
 }
 
-template <typename T, int kDim, int kWarps>
-__device__ __forceinline__ void start_tile(const AttentionPlan& plan, const int32_t* table, int kv_head, int tile,
-                                           int first, int last, uint32_t place) {
+// Copies the keys of a split, or its values, in the background; blocks that nobody sees become 0.
+template <typename T, int kDim, bool kValues>
+__device__ __forceinline__ void start_split(const AttentionPlan& plan, const int32_t* table, int kv_head, int split,
+                                            const TileSight& sight, uint32_t base) {
   const PoolPlan& pool = plan.pool;
-  constexpr int kChunks = kTokens * kDim / 8;  // of 16 bytes in a block, keys or values
+  constexpr int kChunks = kTokens * kDim / 8, kPerTile = kKeys / kTokens;  // chunks of 16 bytes in a block
+  if (split <= sight.last_split) {
+    for (int b = 0; b < kSplit / kTokens; ++b) {
+      const int block = split * (kSplit / kTokens) + b;
+      const bool valid = sight.has(block);
+      const int64_t id = valid ? table[block] : 0;
+      const T* from = kValues ? static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head
+                              : static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
+      const uint32_t tile = base + static_cast<uint32_t>(b / kPerTile * KeyTile<kDim>::kBytes);
 #pragma unroll
-  for (int b = 0; b < kKeys / kTokens; ++b) {
-    const int block = tile * (kKeys / kTokens) + b;
-    const bool valid = block >= first / kTokens && block <= last / kTokens;
-    const int64_t id = valid ? table[block] : 0;
-    const auto* key = static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
-    const auto* value = static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head;
-    for (int i = threadIdx.x; i < kChunks; i += kWarps * 32) {
-      copy_async(key_place<kDim>(place, b, i), key + i * 8, valid);
-      copy_async(value_place<kDim>(place, b, i), value + i * 8, valid);
+      for (int i = threadIdx.x; i < kChunks; i += kWarps * 32) {
+        const uint32_t to = kValues ? value_place<kDim>(tile, b % kPerTile, i) : key_place<kDim>(tile, b % kPerTile, i);
+        copy_async(to, from + i * 8, valid);
+      }
     }
   }
   commit_copies();
 }
 
-template <typename T, int kDim, int kWarps>
+// Sets values of a split that are not finite to 0; bit j of odd_keys[i]: key j of tile i had some.
+template <typename T, int kDim>
+__device__ __forceinline__ void take_out_odd(char* memory, uint32_t* odd_keys) {
+  if (threadIdx.x < kTiles) odd_keys[threadIdx.x] = 0;
+  __syncthreads();
+  for (int tile = 0; tile < kTiles; ++tile) {
+    auto* pairs = reinterpret_cast<uint32_t*>(memory + tile * KeyTile<kDim>::kBytes + KeyTile<kDim>::kSide);
+    for (int i = threadIdx.x; i < kKeys * kDim / 2; i += kWarps * 32) {
+      if (!is_odd<T>(pairs[i])) continue;
+      pairs[i] = 0;
+      atomicOr(&odd_keys[tile], 1u << i / (kDim / 2));
+    }
+  }
+  __syncthreads();
+}
+
+template <typename T, int kDim>
 __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constant__ AttentionPlan plan) {
   extern __shared__ __align__(128) char memory[];
-  __shared__ int odd_keys[kStages];  // bit j: a value of key j of the tile is not finite
+  __shared__ uint32_t odd_keys[kTiles];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 4;
   const int kv_head = blockIdx.y;
   let_next_start();
@@ -62,115 +89,109 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
   TileRows tile_rows;
   const auto tiles = static_cast<int>(gridDim.x);  // those with most keys first
   if (!find_tile(plan, tiles - 1 - static_cast<int>(blockIdx.x), kWarps * kRows, tile_rows)) return;
-  const int sequence = tile_rows.sequence;
-  const int32_t* table = plan.rows.table + sequence * plan.rows.table_row;
+  const int32_t* table = plan.rows.table + tile_rows.sequence * plan.rows.table_row;
+  const TileSight sight(plan, tile_rows, kWarps * kRows);
   const LaneRows rows(plan, tile_rows, tile_rows.first_row + warp * kRows, kv_head);
-  // What the block's rows see: positions grow with the rows.
-  const int last_row = min(tile_rows.first_row + kWarps * kRows, tile_rows.rows) - 1;
-  const Sight begin = sight_of(plan, tile_rows.start + tile_rows.first_row / plan.group, sequence);
-  const Sight end = sight_of(plan, tile_rows.start + last_row / plan.group, sequence);
-  const int first = begin.first, last = end.position;
 
   const uint32_t base = shared_address(memory);
-  const int first_tile = first / kKeys, last_tile = last / kKeys;
-  const auto start = [&](int tile) {
-    const int stage = (tile - first_tile) % kStages;
-    if (tile > last_tile) return commit_copies();
-    start_tile<T, kDim, kWarps>(plan, table, kv_head, tile, first, last,
-                                base + static_cast<uint32_t>(stage * KeyTile<kDim>::kBytes));
-  };
-  for (int i = 0; i < kStages - 1; ++i) start(first_tile + i);
+  start_split<T, kDim, false>(plan, table, kv_head, sight.first_split, sight, base);
+  start_split<T, kDim, true>(plan, table, kv_head, sight.first_split, sight, base);
+  uint4* queries = reinterpret_cast<uint4*>(memory + TileMemory<kDim>::kQueries) + warp * (kDim / 16) * 32 + lane;
+  {
+    uint32_t query[kDim / 16][4];
+    load_queries<T, kDim>(plan, rows, query);
+#pragma unroll
+    for (int i = 0; i < kDim / 16; ++i) queries[i * 32] = {query[i][0], query[i][1], query[i][2], query[i][3]};
+  }
   const bool plain = plan.soft_cap <= 0 && !plan.slopes;
-  uint32_t query[kDim / 16][4];
-  load_queries<T, kDim>(plan, rows, query);
-  Mix<kDim> whole, mix;
-  for (int tile = first_tile; tile <= last_tile; ++tile) {
-    const int stage = (tile - first_tile) % kStages;
-    const uint32_t keys = base + static_cast<uint32_t>(stage * KeyTile<kDim>::kBytes);
-    const uint32_t values = keys + KeyTile<kDim>::kSide;
-    wait_copies<kStages - 2>();
+  Mix<kDim> whole;
+  for (int split = sight.first_split; split <= sight.last_split; ++split) {
+    wait_copies<1>();
+    __syncthreads();
+    float scores[kTiles][kKeys / 8][4] = {};
+#pragma unroll
+    for (int i = 0; i < kDim / 16; ++i) {
+      const uint4 four = queries[i * 32];
+      const uint32_t query[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+      for (int b = 0; b < kSplit / kTokens; ++b) {
+        constexpr int kPerTile = kKeys / kTokens;
+        const uint32_t keys = base + static_cast<uint32_t>(b / kPerTile * KeyTile<kDim>::kBytes);
+        const int d = i * 16 + lane % 16;
+        uint32_t k[4];
+        load_matrices_transposed(k, key_place<kDim>(keys, b % kPerTile, d * 2 + lane / 16));
+        mma<T>(scores[b / kPerTile][b % kPerTile * 2], query, k[0], k[1]);
+        mma<T>(scores[b / kPerTile][b % kPerTile * 2 + 1], query, k[2], k[3]);
+      }
+    }
     // Some row of the block does not see all of these keys: values that are not finite would reach it, times 0. They
     // are taken out, and rows that do see them become NaN.
-    const bool masked = tile * kKeys + kKeys - 1 > begin.position || tile * kKeys < end.first ||
-                        (tile + 1) * kKeys > last + 1 || tile * kKeys < first;
-    if (masked && threadIdx.x == 0) odd_keys[stage] = 0;
+    const bool masked = sight.masks(split);
+    if (masked) wait_copies<0>();
     __syncthreads();
-    start(tile + kStages - 1);  // where the tile before was, which all are done with
-    if (masked) {
-      auto* pairs = reinterpret_cast<uint32_t*>(memory + stage * KeyTile<kDim>::kBytes + KeyTile<kDim>::kSide);
-      for (int i = threadIdx.x; i < kKeys * kDim / 2; i += kWarps * 32) {
-        if (is_odd<T>(pairs[i])) {
-          pairs[i] = 0;
-          atomicOr(&odd_keys[stage], 1 << i / (kDim / 2));
+    start_split<T, kDim, false>(plan, table, kv_head, split + 1, sight, base);
+    if (masked) take_out_odd<T, kDim>(memory, odd_keys);
+
+    Mix<kDim> mix;
+#pragma unroll
+    for (int i = 0; i < kTiles; ++i) {
+      if (plain && !masked) {
+        take_most(scores[i], mix.most);
+      } else {
+        change_scores(plan, rows, split * kTiles + i, masked ? odd_keys[i] : 0, scores[i], mix.most);
+      }
+    }
+    share_most(mix.most);
+    wait_copies<1>();
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < kTiles; ++i) {
+      float local[2];
+      weigh_scores(mix.most, scores[i], local);
+      mix.total[0] += local[0];
+      mix.total[1] += local[1];
+      const uint32_t values = base + static_cast<uint32_t>(i * KeyTile<kDim>::kBytes);
+#pragma unroll
+      for (int b = 0; b < kKeys / kTokens; ++b) {
+        uint32_t weights[4];
+        pack_weights<T>(scores[i], b, weights);
+#pragma unroll
+        for (int j = 0; j < kDim / 16; ++j) {
+          uint32_t v[4];
+          load_matrices_transposed(v, value_place<kDim>(values, b, lane % 16 * (kDim / 8) + j * 2 + lane / 16));
+          mma<T>(mix.sums[2 * j], weights, v[0], v[1]);
+          mma<T>(mix.sums[2 * j + 1], weights, v[2], v[3]);
         }
       }
-      __syncthreads();
     }
-    const uint32_t odd = masked ? static_cast<uint32_t>(odd_keys[stage]) : 0;
-
-    float scores[kKeys / 8][4] = {}, most[2] = {mix.most[0], mix.most[1]}, local[2];
-    multiply_keys<T, kDim>(query, keys, scores);
-    if (plain && !masked) {
-      finish_plain_scores(scores, most);
-    } else {
-      finish_scores(plan, rows, tile, odd, scores, most);
-    }
-    weigh_scores(most, scores, local);
-    float shrink[2];
+    __syncthreads();
+    start_split<T, kDim, true>(plan, table, kv_head, split + 1, sight, base);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      shrink[h] = shrink_to(most[h], mix.most[h]);
-      mix.most[h] = most[h];
-      mix.total[h] = __fmaf_rn(mix.total[h], shrink[h], local[h]);
+      mix.total[h] += __shfl_xor_sync(0xffffffffu, mix.total[h], 1);
+      mix.total[h] += __shfl_xor_sync(0xffffffffu, mix.total[h], 2);
     }
-#pragma unroll
-    for (int i = 0; i < kDim / 8; ++i) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) mix.sums[i][e] = __fmul_rn(mix.sums[i][e], shrink[e / 2]);
-    }
-#pragma unroll
-    for (int b = 0; b < kKeys / kTokens; ++b) {
-      uint32_t weights[4];
-      pack_weights<T>(scores, b, weights);
-#pragma unroll
-      for (int i = 0; i < kDim / 16; ++i) {
-        uint32_t v[4];
-        const int token = b * kTokens + lane % 16, chunk = (i * 2 + lane / 16) ^ (token & 7);
-        load_matrices_transposed(v, values + static_cast<uint32_t>(token * kDim * 2 + chunk * 16));
-        mma<T>(mix.sums[2 * i], weights, v[0], v[1]);
-        mma<T>(mix.sums[2 * i + 1], weights, v[2], v[3]);
-      }
-    }
-    if ((tile + 1) * kKeys % kSplit == 0 || tile == last_tile) {  // a split is done
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        mix.total[h] += __shfl_xor_sync(0xffffffffu, mix.total[h], 1);
-        mix.total[h] += __shfl_xor_sync(0xffffffffu, mix.total[h], 2);
-      }
-      merge(whole, mix);
-      mix = Mix<kDim>();
-    }
+    merge(whole, mix);
   }
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     if (!rows.exists[h]) continue;
-    float total = whole.total[h];
-    const float keep = with_sink(plan, rows.head[h], whole.most[h], total);
+    const float share = share_of(plan, rows.head[h], whole.most[h], whole.total[h]);
     float* target = plan.out + (int64_t{rows.row[h]} * plan.heads + rows.head[h]) * kDim;
 #pragma unroll
     for (int i = 0; i < kDim / 8; ++i) {
-      target[i * 8 + 2 * t] = whole.sums[i][2 * h] * keep / total;
-      target[i * 8 + 2 * t + 1] = whole.sums[i][2 * h + 1] * keep / total;
+      target[i * 8 + 2 * t] = whole.sums[i][2 * h] * share;
+      target[i * 8 + 2 * t + 1] = whole.sums[i][2 * h + 1] * share;
     }
   }
 }
 
 template <typename T, int kDim>
 void launch(Device device, const AttentionPlan& plan) {
-  constexpr int kWarps = 4, kBytes = kStages * KeyTile<kDim>::kBytes;
+  constexpr int kBytes = TileMemory<kDim>::kBytes;
   const int64_t tiles = int64_t{plan.row_count} * plan.group / (kWarps * kRows) + plan.rows.sequences;
-  allow_shared<tiles_kernel<T, kDim, kWarps>>(device, kBytes);
-  launch_dependent(device, "paged_attention", tiles_kernel<T, kDim, kWarps>,
+  allow_shared<tiles_kernel<T, kDim>>(device, kBytes);
+  launch_dependent(device, "paged_attention", tiles_kernel<T, kDim>,
                    dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(plan.pool.kv_heads)), kWarps * 32, kBytes,
                    plan);
 }
@@ -198,12 +219,23 @@ bool goes_in_splits(Device device, const AttentionPlan& plan, int64_t table_bloc
          fits_splits(device, plan, split_count(table_blocks));
 }
 
-void attend_on_tensor_cores(Device device, AttentionPlan plan, DType pool, int64_t table_blocks) {
-  plan.splits = split_count(table_blocks);
-  const bool half = pool == DType::kF16, narrow = plan.pool.dim == 64;
-  if (goes_in_splits(device, plan, table_blocks)) return attend_in_splits(device, plan, half);
+bool turns_queries(Device device, const AttentionPlan& plan, int64_t table_blocks) {
+  return !goes_in_splits(device, plan, table_blocks) && fits_hopper(device, plan);
+}
+
+void attend_in_tiles(Device device, const AttentionPlan& plan, bool half) {
+  const bool narrow = plan.pool.dim == 64;
   if (half) return narrow ? launch<__half, 64>(device, plan) : launch<__half, 128>(device, plan);
   narrow ? launch<__nv_bfloat16, 64>(device, plan) : launch<__nv_bfloat16, 128>(device, plan);
+}
+
+void attend_on_tensor_cores(Device device, AttentionPlan plan, DType pool, int64_t table_blocks) {
+  plan.splits = split_count(table_blocks);
+  plan.scale *= kLog2e;
+  plan.soft_cap *= kLog2e;
+  const bool half = pool == DType::kF16;
+  if (goes_in_splits(device, plan, table_blocks)) return attend_in_splits(device, plan, half);
+  fits_hopper(device, plan) ? attend_on_hopper(device, plan, half) : attend_in_tiles(device, plan, half);
 }
 
 }  // namespace wick::cuda

@@ -4,12 +4,14 @@
 #include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/mma.cuh"
 
-// What both kernels of attention on the tensor cores share. A row is one query head; the heads that share a key head
-// and neighbouring tokens make tiles of 16 rows. Keys come 32 at a time, their weights relative to the largest score so
-// far, in splits of fixed positions that are merged in order: a row's bits do not depend on which kernel computes it.
+// What the kernels of attention on the tensor cores share. A row is one query head; the heads that share a key head and
+// neighbouring tokens make tiles of 16 rows. Keys come in splits of fixed positions, their weights relative to the
+// largest score of the split, and splits are merged in order: a row's bits do not depend on which kernel computes it.
+// Scores are exponents of two: the plan's scale, and its soft cap, have the factor kLog2e in them.
 namespace wick::cuda {
 
 inline constexpr int kSplit = 128, kKeys = 32, kTokens = static_cast<int>(kKvBlockTokens), kRows = 16;
+inline constexpr int kTiles = kSplit / kKeys;
 inline constexpr float kLog2e = 1.4426950408889634f;
 
 // Keys and values of 32 positions in shared memory.
@@ -73,6 +75,28 @@ __device__ __forceinline__ bool find_tile(const AttentionPlan& plan, int tile, i
   return false;
 }
 
+// What the rows of a tile see: positions grow with the rows.
+struct TileSight {
+  Sight begin, end;  // of the first row and of the last
+  int first_split, last_split;
+
+  __device__ __forceinline__ TileSight(const AttentionPlan& plan, const TileRows& tile, int tile_rows) {
+    const int last_row = min(tile.first_row + tile_rows, tile.rows) - 1;
+    begin = sight_of(plan, tile.start + tile.first_row / plan.group, tile.sequence);
+    end = sight_of(plan, tile.start + last_row / plan.group, tile.sequence);
+    first_split = begin.first / kSplit;
+    last_split = end.position / kSplit;
+  }
+  // Whether some row sees keys of a block of the pool.
+  __device__ __forceinline__ bool has(int block) const {
+    return block >= begin.first / kTokens && block <= end.position / kTokens;
+  }
+  // Whether some row does not see all keys of a split.
+  __device__ __forceinline__ bool masks(int split) const {
+    return (split + 1) * kSplit - 1 > begin.position || split * kSplit < end.first;
+  }
+};
+
 // The rows g and g + 8 of a tile of 16 that a lane works on; rows that do not exist stand for the tile's first.
 struct LaneRows {
   int row[2], head[2];
@@ -135,52 +159,80 @@ __device__ __forceinline__ void share_most(float (&most)[2]) {
   }
 }
 
-// Scores as exponents of two, -infinity where a row does not see the key; `most` becomes their largest, or stays.
+// Scores with all that changes them, -infinity where a row does not see the key; `most` becomes this lane's largest, or
+// stays. kPlain: there is neither a soft cap nor slopes.
+template <bool kPlain = false>
+__device__ __forceinline__ void change_scores(const AttentionPlan& plan, const LaneRows& rows, int tile, uint32_t odd,
+                                              float (&scores)[kKeys / 8][4], float (&most)[2]) {
+  const int first_key = tile * kKeys + static_cast<int>(threadIdx.x % 4) * 2;
+  const auto each = [&](const auto& change) {
+#pragma unroll
+    for (int n = 0; n < kKeys / 8; ++n) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) change(scores[n][e], e / 2, n * 8 + e % 2);
+    }
+  };
+  if (!kPlain && plan.soft_cap > 0) {
+    each([&](float& score, int, int) { score = plan.soft_cap * tanhf(score / plan.soft_cap); });
+  }
+  if (!kPlain && plan.slopes) {
+    const float slope[2] = {plan.slopes[rows.head[0]] * kLog2e, plan.slopes[rows.head[1]] * kLog2e};
+    each([&](float& score, int h, int key) {
+      score = __fmaf_rn(slope[h], static_cast<float>(first_key + key - rows.sight[h].position), score);
+    });
+  }
+  if (odd) {
+    each([&](float& score, int, int key) {
+      if (odd >> (first_key + key) % kKeys & 1) score = NAN;
+    });
+  }
+  int before[2], span[2];
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    before[h] = first_key - rows.sight[h].first;
+    span[h] = rows.sight[h].position - rows.sight[h].first;
+  }
+  each([&](float& score, int h, int key) {
+    const bool seen = static_cast<unsigned>(before[h] + key) <= static_cast<unsigned>(span[h]);
+    score = seen ? score : -INFINITY;
+    most[h] = fmaxf(most[h], score);
+  });
+}
+template <bool kPlain = false>
 __device__ __forceinline__ void finish_scores(const AttentionPlan& plan, const LaneRows& rows, int tile, uint32_t odd,
                                               float (&scores)[kKeys / 8][4], float (&most)[2]) {
-  const int t = threadIdx.x % 4;
-  const float slope[2] = {plan.slopes ? plan.slopes[rows.head[0]] : 0, plan.slopes ? plan.slopes[rows.head[1]] : 0};
-#pragma unroll
-  for (int n = 0; n < kKeys / 8; ++n) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int h = e / 2, key = n * 8 + 2 * t + e % 2, at = tile * kKeys + key;
-      float score = scores[n][e];
-      if (plan.soft_cap > 0) score = plan.soft_cap * tanhf(score / plan.soft_cap);
-      score = __fmul_rn(__fmaf_rn(slope[h], static_cast<float>(at - rows.sight[h].position), score), kLog2e);
-      if (odd >> key & 1) score = NAN;
-      const bool seen = at >= rows.sight[h].first && at <= rows.sight[h].position;
-      scores[n][e] = seen ? score : -INFINITY;
-      most[h] = fmaxf(most[h], scores[n][e]);
-    }
-  }
+  change_scores<kPlain>(plan, rows, tile, odd, scores, most);
   share_most(most);
 }
 
-// The same where every row sees every key and nothing else changes a score.
-__device__ __forceinline__ void finish_plain_scores(float (&scores)[kKeys / 8][4], float (&most)[2]) {
+// `most` where every row sees every key and nothing else changes a score.
+__device__ __forceinline__ void take_most(const float (&scores)[kKeys / 8][4], float (&most)[2]) {
 #pragma unroll
-  for (int n = 0; n < kKeys / 8; ++n) {
+  for (int h = 0; h < 2; ++h) {
+    float pairs[kKeys / 8];  // in a tree: none waits for all before it
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      scores[n][e] = __fmul_rn(scores[n][e], kLog2e);
-      most[e / 2] = fmaxf(most[e / 2], scores[n][e]);
-    }
+    for (int n = 0; n < kKeys / 8; ++n) pairs[n] = fmaxf(scores[n][2 * h], scores[n][2 * h + 1]);
+    most[h] = fmaxf(most[h], fmaxf(fmaxf(pairs[0], pairs[1]), fmaxf(pairs[2], pairs[3])));
   }
-  share_most(most);
+}
+
+// 2^x, 0 where that is less than any normal number.
+__device__ __forceinline__ float power_of_two(float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
 }
 
 // Scores become weights; `local` is this lane's part of their sum.
 __device__ __forceinline__ void weigh_scores(const float (&most)[2], float (&scores)[kKeys / 8][4], float (&local)[2]) {
-  local[0] = local[1] = 0;
+  // Where no key was seen all scores are -infinity and all weights 0.
+  const float top[2] = {most[0] == -INFINITY ? 0 : most[0], most[1] == -INFINITY ? 0 : most[1]};
 #pragma unroll
   for (int n = 0; n < kKeys / 8; ++n) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      // -infinity is a key that is not seen, also where no key was seen yet.
-      const float weight = scores[n][e] == -INFINITY ? 0.0f : exp2f(scores[n][e] - most[e / 2]);
-      scores[n][e] = weight;
-      local[e / 2] += weight;
+      scores[n][e] = power_of_two(scores[n][e] - top[e / 2]);
+      local[e / 2] = n == 0 && e % 2 == 0 ? scores[n][e] : local[e / 2] + scores[n][e];
     }
   }
 }
@@ -196,19 +248,25 @@ __device__ __forceinline__ void pack_weights(const float (&scores)[kKeys / 8][4]
 
 // What a larger score does to what was weighed before.
 __device__ __forceinline__ float shrink_to(float most, float before) {
-  return most == before ? 1.0f : exp2f(before - most);
+  return power_of_two(most == before ? 0.0f : before - most);  // both may be -infinity
 }
 
-// The part of a row's sums that is left when its sink has taken its weight, and its total then.
-__device__ __forceinline__ float with_sink(const AttentionPlan& plan, int head, float most, float& total) {
-  if (!plan.sinks) return 1;
+// What a row's sums are multiplied with in the end; its sink takes part.
+__device__ __forceinline__ float share_of(const AttentionPlan& plan, int head, float most, float total) {
+  if (!plan.sinks) return 1 / total;
   const float sink = plan.sinks[head] * kLog2e, top = fmaxf(most, sink), keep = shrink_to(top, most);
-  total = __fmaf_rn(total, keep, exp2f(sink - top));
-  return keep;
+  return keep / __fmaf_rn(total, keep, power_of_two(sink - top));
 }
 
 // Keys in splits of 128, each by a block of its own: for few rows.
 bool fits_splits(Device device, const AttentionPlan& plan, int splits);
 void attend_in_splits(Device device, AttentionPlan plan, bool half);
+
+// Many rows, on compute capability 9.0: with its copy engine and the products of four warps.
+bool fits_hopper(Device device, const AttentionPlan& plan);
+void attend_on_hopper(Device device, const AttentionPlan& plan, bool half);
+
+// Many rows, everywhere.
+void attend_in_tiles(Device device, const AttentionPlan& plan, bool half);
 
 }  // namespace wick::cuda

@@ -32,7 +32,7 @@ void launch_clusters(Device device, const char* what, void (*kernel)(Parameters.
   config.stream = use.stream;
   cudaLaunchAttribute attributes[2]{};
   config.attrs = attributes;
-  if (use.major >= 9) {
+  if (use.starts_early) {
     cudaLaunchAttribute& early = attributes[config.numAttrs++];
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;

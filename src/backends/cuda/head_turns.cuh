@@ -25,7 +25,7 @@ inline TurnPlan make_turn_plan(const HeadTurns& turns) {
 
 // How every kernel rounds: as rms_norm and rope do, up to fused multiply-adds.
 __device__ __forceinline__ float norm_factor(float square, int dim, float eps) {
-  return 1.0f / sqrtf(square / static_cast<float>(dim) + eps);
+  return rsqrtf(square / static_cast<float>(dim) + eps);
 }
 __device__ __forceinline__ float normed(float x, float factor, float weight) {
   return __fmul_rn(__fmul_rn(x, factor), weight);
@@ -56,38 +56,61 @@ __device__ __forceinline__ void turn_head(const TurnPlan& plan, const float* fro
   for (int d = 2 * plan.pairs + lane; d < dim; d += 32) put(d, at(d));
 }
 
-// The same, with everything read at once where all components are turned in halves.
+// Where all components are turned in halves: what a lane of a warp has of a head, components lane + 32 i, and of how a
+// token turns.
+template <int kDim>
+struct HalvesTurn {
+  static constexpr int kEach = kDim / 32, kPairs = kEach / 2;
+  float scale[kEach], cos[kPairs], sin[kPairs];
+
+  static __host__ __device__ __forceinline__ bool fits(const TurnPlan& plan) {
+    return !plan.interleaved && plan.pairs == kDim / 2;
+  }
+  __device__ __forceinline__ void read_weight(const float* weight) {
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) scale[i] = weight ? weight[threadIdx.x % 32 + 32 * i] : 1;
+  }
+  __device__ __forceinline__ void read_token(const TurnPlan& plan, int token) {
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      const int at = token * plan.pairs + static_cast<int>(threadIdx.x % 32) + 32 * i;
+      cos[i] = plan.cos[at];
+      sin[i] = plan.sin[at];
+    }
+  }
+  static __device__ __forceinline__ void read_head(const float* from, float (&x)[kEach]) {
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) x[i] = from[threadIdx.x % 32 + 32 * i];
+  }
+  template <typename Put>
+  __device__ __forceinline__ void turn(float (&x)[kEach], bool norms, float eps, const Put& put) const {
+    if (norms) {
+      float square = 0;
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) square = __fmaf_rn(x[i], x[i], square);
+      const float factor = rsqrtf(warp_sum(square) * (1.0f / kDim) + eps);  // kDim is a power of two
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) x[i] = normed(x[i], factor, scale[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      const float2 both = turned(x[i], x[i + kPairs], cos[i], sin[i]);
+      put(static_cast<int>(threadIdx.x % 32) + 32 * i, both.x);
+      put(static_cast<int>(threadIdx.x % 32) + 32 * i + kDim / 2, both.y);
+    }
+  }
+};
+
+// The same as turn_head, with everything read at once.
 template <int kDim, typename Put>
-__device__ __forceinline__ void turn_head(const TurnPlan& plan, const float* from, const float* weight, int token,
-                                          const Put& put) {
-  if (plan.interleaved || plan.pairs != kDim / 2) return turn_head(plan, from, kDim, weight, token, put);
-  constexpr int kEach = kDim / 32, kPairs = kEach / 2;
-  const int lane = threadIdx.x % 32;
-  float x[kEach], scale[kEach], cos[kPairs], sin[kPairs];
-#pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    x[i] = from[lane + 32 * i];
-    scale[i] = weight ? weight[lane + 32 * i] : 1;
-  }
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    cos[i] = plan.cos[token * plan.pairs + lane + 32 * i];
-    sin[i] = plan.sin[token * plan.pairs + lane + 32 * i];
-  }
-  if (weight) {
-    float square = 0;
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) square = __fmaf_rn(x[i], x[i], square);
-    const float factor = norm_factor(warp_sum(square), kDim, plan.eps);
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) x[i] = normed(x[i], factor, scale[i]);
-  }
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    const float2 both = turned(x[i], x[i + kPairs], cos[i], sin[i]);
-    put(lane + 32 * i, both.x);
-    put(lane + 32 * i + kDim / 2, both.y);
-  }
+__device__ __forceinline__ void turn_halves(const TurnPlan& plan, const float* from, const float* weight, int token,
+                                            const Put& put) {
+  HalvesTurn<kDim> turn;
+  float x[HalvesTurn<kDim>::kEach];
+  turn.read_head(from, x);
+  turn.read_weight(weight);
+  turn.read_token(plan, token);
+  turn.turn(x, weight != nullptr, plan.eps, put);
 }
 
 }  // namespace wick::cuda

@@ -40,15 +40,19 @@ __device__ __forceinline__ bool has_passed(uint32_t barrier, uint32_t parity) {
       : "memory");
   return passed;
 }
+// The same at once, for lanes that look at different barriers.
+__device__ __forceinline__ bool has_just_passed(uint32_t barrier, uint32_t parity) {
+  uint32_t passed = 0;
+  asm volatile(
+      "{ .reg .pred passed; mbarrier.test_wait.parity.shared::cta.b64 passed, [%1], %2; selp.u32 %0, 1, 0, passed; }"
+      : "=r"(passed)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return passed;
+}
 __device__ __forceinline__ void wait_barrier(uint32_t barrier, uint32_t parity) {
-#if WICK_TRAP_AFTER
-  for (const long long start = clock64(); !has_passed(barrier, parity);) {
-    if (clock64() - start > WICK_TRAP_AFTER) __trap();
-  }
-#else
   while (!has_passed(barrier, parity)) {
   }
-#endif
 }
 
 // The same place in the shared memory of another block of the cluster.
@@ -89,6 +93,23 @@ __device__ __forceinline__ void fetch_box_for(uint16_t blocks, uint32_t place, c
       : "memory");
 }
 
+// A stretch of memory to shared memory: a multiple of 16 bytes between places at multiples of 16.
+__device__ __forceinline__ void fetch_bytes(uint32_t place, const void* from, int bytes, uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(place),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+
+// Registers of each thread, from or for the other groups of four warps.
+template <int kRegisters>
+__device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ __forceinline__ void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+
 // Keeps an address in a register; the compiler would rather work it out again in every round of a loop.
 __device__ __forceinline__ uint32_t held(uint32_t address) {
   asm volatile("" : "+r"(address));
@@ -106,6 +127,23 @@ __device__ __forceinline__ void end_products() { asm volatile("wgmma.commit_grou
 template <int kPending>
 __device__ __forceinline__ void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+// Shared memory written by threads is seen by products that start behind it.
+__device__ __forceinline__ void publish_to_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// Threads of some warps, all of which name the same barrier (from 1 on).
+__device__ __forceinline__ void sync_threads(int barrier, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+// The same, and whether one of them says yes.
+__device__ __forceinline__ bool any_thread(int barrier, int threads, bool yes) {
+  uint32_t any;
+  asm volatile(
+      "{ .reg .pred yes, any; setp.ne.b32 yes, %3, 0; bar.red.or.pred any, %1, %2, yes; selp.u32 %0, 1, 0, any; }"
+      : "=r"(any)
+      : "r"(barrier), "r"(threads), "r"(yes ? 1 : 0)
+      : "memory");
+  return any;
 }
 
 // clang-format off
@@ -163,6 +201,72 @@ __device__ __forceinline__ void multiply_async(float (&sum)[kN / 2], uint32_t a,
   }
 }
 
+// Products with the right side [16, kN] where neighbours of a row lie together. b is the lower half of its descriptor,
+// kLayout the upper one. kKeep: added to what is there; else that is not even looked at, so that it may be anything.
+// clang-format off
+#define WICK_TO4(c, i) c(sum[i]), c(sum[i + 1]), c(sum[i + 2]), c(sum[i + 3])
+#define WICK_TO16(c, i) WICK_TO4(c, i), WICK_TO4(c, i + 4), WICK_TO4(c, i + 8), WICK_TO4(c, i + 12)
+#define WICK_TO32(c) WICK_TO16(c, 0), WICK_TO16(c, 16)
+#define WICK_TO64(c) WICK_TO32(c), WICK_TO16(c, 32), WICK_TO16(c, 48)
+#define WICK_COLUMNS(n, type, names, a_setup, a_name, b_name, upper_name, keep_name, trans, sums, ...)               \
+  asm volatile("{ .reg .pred keep; .reg .b64 a, b; setp.ne.b32 keep, " keep_name ", 0;\n"                            \
+               a_setup " mov.b64 b, {" b_name ", " upper_name "};\n"                                                 \
+               "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" names "}, " a_name ", b, keep, "   \
+               "1, 1, " trans "; }\n"                                                                                \
+               : sums : __VA_ARGS__, "r"(b), "n"(kLayout), "n"(kKeep ? 1 : 0))
+#define WICK_BOTH_SHARED(type, c)                                                                                     \
+  WICK_COLUMNS("128", type, WICK_NAMES64, "mov.b64 a, {%64, 0x40000040};", "a", "%65", "%66", "%67", "0, 1",          \
+               WICK_TO64(c), "r"(a))
+#define WICK_LEFT_HELD(type, c)                                                                                       \
+  if constexpr (kN == 64) {                                                                                           \
+    WICK_COLUMNS("64", type, WICK_NAMES32, "", "{%32, %33, %34, %35}", "%36", "%37", "%38", "1", WICK_TO32(c),        \
+                 "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]));                                                         \
+  } else {                                                                                                            \
+    static_assert(kN == 128);                                                                                         \
+    WICK_COLUMNS("128", type, WICK_NAMES64, "", "{%64, %65, %66, %67}", "%68", "%69", "%70", "1", WICK_TO64(c),       \
+                 "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]));                                                         \
+  }
+#define WICK_EITHER(product)                                  \
+  if constexpr (std::is_same_v<T, __half>) {                  \
+    if constexpr (kKeep) { product("f16", "+f"); }            \
+    if constexpr (!kKeep) { product("f16", "=f"); }           \
+  } else {                                                    \
+    if constexpr (kKeep) { product("bf16", "+f"); }           \
+    if constexpr (!kKeep) { product("bf16", "=f"); }          \
+  }
+// clang-format on
+
+// sum [64, 128] of four warps = a [64, 16] x b [16, 128], in the background; a as for multiply_async.
+template <typename T, uint32_t kLayout, bool kKeep>
+__device__ __forceinline__ void multiply_columns_async(float (&sum)[64], uint32_t a, uint32_t b) {
+  WICK_EITHER(WICK_BOTH_SHARED)
+}
+
+// sum [64, kN] of four warps = a [64, 16] x b [16, kN], where lanes hold a as for mma and until the product is done.
+template <typename T, int kN, uint32_t kLayout, bool kKeep>
+__device__ __forceinline__ void multiply_columns_async(float (&sum)[kN / 2], const uint32_t (&a)[4], uint32_t b) {
+  WICK_EITHER(WICK_LEFT_HELD)
+}
+
+// The same, whether to keep being known when this is compiled.
+template <typename T, int kN, uint32_t kLayout>
+__device__ __forceinline__ void multiply_columns_async(bool keep, float (&sum)[kN / 2], const uint32_t (&a)[4],
+                                                       uint32_t b) {
+  if (keep) {
+    multiply_columns_async<T, kN, kLayout, true>(sum, a, b);
+  } else {
+    multiply_columns_async<T, kN, kLayout, false>(sum, a, b);
+  }
+}
+
+#undef WICK_EITHER
+#undef WICK_LEFT_HELD
+#undef WICK_BOTH_SHARED
+#undef WICK_TO4
+#undef WICK_TO16
+#undef WICK_TO32
+#undef WICK_TO64
+#undef WICK_COLUMNS
 #undef WICK_PRODUCTS
 #undef WICK_PRODUCT
 #undef WICK_SUMS4

@@ -23,6 +23,7 @@ __device__ __forceinline__ float gated(float gate, float up) { return gate / (1.
 __device__ __forceinline__ void fetch_norm(const WeightPlan& plan) {
 #if defined(__CUDA_ARCH__)
   if (!plan.norm_weight) return;
+#pragma unroll 1
   for (int64_t i = threadIdx.x * 32; i < plan.k; i += blockDim.x * 32) {  // a line of 128 bytes each
     asm volatile("prefetch.global.L2 [%0];" ::"l"(plan.norm_weight + i));
   }
@@ -30,17 +31,35 @@ __device__ __forceinline__ void fetch_norm(const WeightPlan& plan) {
 }
 
 // One row of x [m, k] after the plan's norm or activation; k is a multiple of 4. kMost: its largest magnitude is
-// wanted.
-template <typename X, bool kMost>
+// wanted. kUp: the plan may have an activation; it takes many instructions, and kernels that run for a few microseconds
+// spend much of their time fetching those.
+template <typename X, bool kMost, bool kUp = true>
 class InputRow {
+  static constexpr int kHeld = 4;
+
  public:
+  // What a norm needs besides x, which may be read before x is there.
+  struct Norm {
+    float4 weight[kHeld];
+    float share;  // of one element in the mean
+
+    __device__ __forceinline__ explicit Norm(const WeightPlan& plan) : share(1.0f / static_cast<float>(plan.k)) {
+#pragma unroll
+      for (int j = 0; j < kHeld; ++j) {
+        const int64_t i = (threadIdx.x + j * kThreads) * 4;
+        if (i < plan.k && plan.norm_weight) weight[j] = *reinterpret_cast<const float4*>(plan.norm_weight + i);
+      }
+    }
+  };
   // Sums and largest values of the warps, for rows by turns.
   struct Shared {
     float2 at[2][kThreads / 32];
   };
 
   // All threads of the block.
-  __device__ InputRow(const WeightPlan& plan, int64_t row, Shared& shared)
+  __device__ __forceinline__ InputRow(const WeightPlan& plan, int64_t row, Shared& shared)
+      : InputRow(plan, row, shared, Norm(plan)) {}
+  __device__ __forceinline__ InputRow(const WeightPlan& plan, int64_t row, Shared& shared, const Norm& norm)
       : x_(static_cast<const X*>(plan.x) + row * plan.k),
         up_(plan.up ? plan.up + row * plan.k : nullptr),
         weight_(plan.norm_weight),
@@ -50,7 +69,7 @@ class InputRow {
     for (int j = 0; j < kHeld; ++j) {
       const int64_t i = (threadIdx.x + j * kThreads) * 4;
       if (i < k_) held_[j] = load_four(x_ + i);
-      if (i < k_ && weight_) held_weight_[j] = *reinterpret_cast<const float4*>(weight_ + i);
+      held_weight_[j] = norm.weight[j];
     }
     if (!kMost && !weight_) return;
     walk([&](int64_t, float4 x, float4 weight) {
@@ -58,14 +77,13 @@ class InputRow {
       square = __fmaf_rn(x.y, x.y, square);
       square = __fmaf_rn(x.z, x.z, square);
       square = __fmaf_rn(x.w, x.w, square);
-      most = fmaxf(fmaxf(fabsf(x.x * weight.x), fabsf(x.y * weight.y)), most);
-      most = fmaxf(fmaxf(fabsf(x.z * weight.z), fabsf(x.w * weight.w)), most);
+      if constexpr (kMost) {
+        most = fmaxf(fmaxf(fabsf(x.x * weight.x), fabsf(x.y * weight.y)), most);
+        most = fmaxf(fmaxf(fabsf(x.z * weight.z), fabsf(x.w * weight.w)), most);
+      }
     });
-#pragma unroll
-    for (int step = 16; step; step /= 2) {
-      square += __shfl_xor_sync(0xffffffffu, square, step);
-      most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, step));
-    }
+    square = warp_sum(square);
+    if constexpr (kMost) most = warp_max(most);
     float2(&both)[kThreads / 32] = shared.at[row % 2];
     if (threadIdx.x % 32 == 0) both[threadIdx.x / 32] = {square, most};
     asm volatile("bar.sync 15, %0;" ::"n"(kThreads) : "memory");  // others of the block need not come
@@ -73,9 +91,9 @@ class InputRow {
 #pragma unroll
     for (const float2& of : both) {
       square += of.x;
-      most = fmaxf(most, of.y);
+      if constexpr (kMost) most = fmaxf(most, of.y);
     }
-    if (weight_) inverse_ = 1.0f / sqrtf(square / static_cast<float>(k_) + plan.eps);
+    if (weight_) inverse_ = rsqrtf(__fmaf_rn(square, norm.share, plan.eps));
     most_ = weight_ ? most * inverse_ : most;
   }
 
@@ -93,8 +111,6 @@ class InputRow {
   }
 
  private:
-  static constexpr int kHeld = 4;
-
   // body(i, x or its activation, the norm's weights or ones)
   template <typename Body>
   __device__ __forceinline__ void walk(const Body& body) const {
@@ -104,12 +120,13 @@ class InputRow {
       const int64_t i = (threadIdx.x + j * kThreads) * 4;
       if (i < k_) body(i, activated(i, held_[j]), weight_ ? held_weight_[j] : ones);
     }
+#pragma unroll 1
     for (int64_t i = (threadIdx.x + kHeld * kThreads) * 4; i < k_; i += kThreads * 4) {
       body(i, activated(i, load_four(x_ + i)), weight_ ? *reinterpret_cast<const float4*>(weight_ + i) : ones);
     }
   }
   __device__ __forceinline__ float4 activated(int64_t i, float4 x) const {
-    if (!up_) return x;
+    if (!kUp || !up_) return x;
     const float4 up = *reinterpret_cast<const float4*>(up_ + i);
     return {gated(x.x, up.x), gated(x.y, up.y), gated(x.z, up.z), gated(x.w, up.w)};
   }

@@ -41,15 +41,18 @@ __global__ void norm_kernel(const T* x, Lines<2> lines, Vector weight, Vector bi
     T* target = out + at[1];
     W mean = 0, square = 0;
     if constexpr (kLayer) {
-      for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) mean += widen(from[i * lines.steps[0]]);
-      mean = block_combine(mean, shared, W(0), add<W>) / size;
+      // Around the first value, so that of rows far from zero, or of one value, no rounding is left.
+      const W base = lines.size > 0 ? W(widen(from[0])) : W(0);
+      for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) mean += widen(from[i * lines.steps[0]]) - base;
+      mean = base + block_combine(mean, shared, W(0), add<W>) / size;
     }
     for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
       const W value = widen(from[i * lines.steps[0]]) - mean;
       square += value * value;
     }
     square = block_combine(square, shared, W(0), add<W>);
-    const W inverse = W(1) / sqrt(square / size + static_cast<W>(eps));
+    const W variance = square / size + static_cast<W>(eps);
+    const W inverse = kLayer ? W(1) / sqrt(variance) : rsqrt(variance);  // the latter as turn_head does
     for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
       W value = (widen(from[i * lines.steps[0]]) - mean) * inverse;
       if (weight.data) value *= weight.get<W>(i);

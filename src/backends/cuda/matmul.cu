@@ -17,7 +17,8 @@ struct PlainPlan {
   int64_t a_row, a_col, b_row, b_col;
 };
 
-// Any strides and dtypes: 32 x 32 results a block, four a thread, each added up along k in order.
+// Any strides and dtypes: 32 x 32 results a block, four a thread. Steps of 16 along k are added up in order, and then
+// to the sum, which keeps long sums accurate.
 template <typename A, typename B, typename C>
 __global__ void __launch_bounds__(kThreads) plain_kernel(const A* a, const B* b, PlainPlan plan, C* out) {
   using W = std::conditional_t<std::is_same_v<C, double>, double, float>;
@@ -45,10 +46,13 @@ __global__ void __launch_bounds__(kThreads) plain_kernel(const A* a, const B* b,
       }
       __syncthreads();
       const int steps = static_cast<int>(min(int64_t{kStep}, plan.k - k0));
+      W parts[4] = {};
       for (int k = 0; k < steps; ++k) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) sums[i] += left[k][ty + 8 * i] * right[k][tx];
+        for (int i = 0; i < 4; ++i) parts[i] = fma(left[k][ty + 8 * i], right[k][tx], parts[i]);
       }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[i] += parts[i];
       __syncthreads();
     }
 #pragma unroll
@@ -61,8 +65,8 @@ __global__ void __launch_bounds__(kThreads) plain_kernel(const A* a, const B* b,
 
 constexpr int kColumns = 32, kDepth = 128, kFewRows = 16;  // of the kernel for few rows
 
-// Few rows of x [m, k] against weights [n, k] in f32: a thread for each result, added up along k in order as in
-// plain_kernel, while the next columns are on their way.
+// Few rows of x [m, k] against weights [n, k] in f32: a thread for each result, added up as in plain_kernel, while the
+// next columns are on their way.
 __global__ void __launch_bounds__(kColumns)
     plain_rows_kernel(const float* x, const float* weights, int64_t n, int k, int64_t ld, float* out) {
   __shared__ __align__(16) float right[2][kColumns][kDepth + 4], left[2][kDepth];
@@ -91,14 +95,19 @@ __global__ void __launch_bounds__(kColumns)
     wait_copies<1>();
     __syncwarp();
     const int steps = min(kDepth, k - stage * kDepth);
-#pragma unroll 4
-    for (int i = 0; i < steps; i += 4) {
-      const float4 a = *reinterpret_cast<const float4*>(&left[stage % 2][i]);
-      const float4 b = *reinterpret_cast<const float4*>(&right[stage % 2][lane][i]);
-      sum = __fmaf_rn(a.x, b.x, sum);
-      sum = __fmaf_rn(a.y, b.y, sum);
-      sum = __fmaf_rn(a.z, b.z, sum);
-      sum = __fmaf_rn(a.w, b.w, sum);
+    for (int i = 0; i < steps; i += kStep) {
+      float part = 0;
+#pragma unroll
+      for (int j = i; j < i + kStep; j += 4) {
+        if (j >= steps) break;
+        const float4 a = *reinterpret_cast<const float4*>(&left[stage % 2][j]);
+        const float4 b = *reinterpret_cast<const float4*>(&right[stage % 2][lane][j]);
+        part = __fmaf_rn(a.x, b.x, part);
+        part = __fmaf_rn(a.y, b.y, part);
+        part = __fmaf_rn(a.z, b.z, part);
+        part = __fmaf_rn(a.w, b.w, part);
+      }
+      sum += part;
     }
     __syncwarp();
   }
@@ -193,7 +202,7 @@ bool are_weights(const Tensor& a, const Tensor& b, const Tensor& out) {
          b.dim(row) % 8 == 0 && b.dim(row) > 0 && aligned(b.raw(), 16);
 }
 
-// Where the kernel that reads x as it is beats those with tensor maps: one row, or two that are not too long.
+// Where the kernels that read x as it is beat those with tensor maps: one row, or two that are not too long.
 constexpr int64_t kFewMappedRows = 2, kFewMappedColumns = 8192;
 
 bool prefers_few_rows(const Runtime& use, const WeightPlan& plan) {
@@ -213,7 +222,7 @@ void multiply_rounded(Device device, const WeightPlan& plan) {
 }  // namespace
 
 bool takes_gated_weights(const Runtime& use, const WeightPlan& plan) {
-  return prefers_few_rows(use, plan) || fits_batch(use, plan) || fits_hopper(use, plan);
+  return fits_one_row(use, plan) || prefers_few_rows(use, plan) || fits_batch(use, plan) || fits_hopper(use, plan);
 }
 
 void round_rows(Device device, const WeightPlan& plan, void* out) {
@@ -232,7 +241,9 @@ void round_rows(Device device, const WeightPlan& plan, void* out) {
 void multiply_weights(Device device, const WeightPlan& plan) {
   const bool changes = plan.norm_weight || plan.up;
   // Several rows are normed side by side, one could as well be by everybody who needs it.
-  if (prefers_few_rows(runtime(device), plan) && (plan.m == 1 || !changes)) return multiply_few_rows(device, plan);
+  const Runtime& use = runtime(device);
+  if (fits_one_row(use, plan)) return multiply_one_row(device, plan);
+  if (prefers_few_rows(use, plan) && (plan.m == 1 || !changes)) return multiply_few_rows(device, plan);
   const bool as_is = !changes && plan.x_dtype == plan.dtype && aligned(plan.x, 16);
   if (as_is) return multiply_rounded(device, plan);
   // The tensor cores take both sides in one dtype.

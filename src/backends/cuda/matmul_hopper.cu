@@ -36,17 +36,6 @@ __device__ __forceinline__ HopperTile hopper_tile(const WeightPlan& plan, int un
   return {(unit_m * Shape::cluster + rank) * kTileM, place_of_tile<Shape::n>(plan, rest / size)};
 }
 
-#if WICK_HOPPER
-template <int kRegisters>
-__device__ __forceinline__ void take_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
-}
-template <int kRegisters>
-__device__ __forceinline__ void give_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
-}
-#endif
-
 template <typename T, typename Shape>
 __global__ void __launch_bounds__(kThreadCount, 1)
     hopper_kernel(const __grid_constant__ MappedPlan mapped, int units_m, int tiles_n) {

@@ -135,7 +135,8 @@ bool takes_gated(const Runtime& use, const WeightPlan& plan) {
 void multiply_packed(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   if (fits_packed(use, plan)) {
-    const bool tiles = use.major == 9 && plan.m <= kTileRows && !plan.gated;
+    if (fits_packed_stream(use, plan)) return multiply_packed_stream(device, plan);
+    const bool tiles = use.hopper && plan.m <= kTileRows && !plan.gated;
     if (has_room_for_packed_rows(use, plan, plan.m) || (plan.m <= kFewRows && !tiles)) {
       return multiply_packed_rows(device, plan);
     }

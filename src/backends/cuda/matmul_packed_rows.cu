@@ -1,4 +1,3 @@
-#include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/packed_product.cuh"
 
 namespace wick::cuda {
@@ -41,7 +40,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   using Format = Fragments<Block>;
   using S = Stage<Block>;
   extern __shared__ __align__(128) char memory[];
-  __shared__ typename InputRow<X, true>::Shared reduced;
+  __shared__ typename InputRow<X, true, false>::Shared reduced;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m);
   const int padded = static_cast<int>(packed_columns(k));
@@ -86,9 +85,9 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   next.place = ring_start;
   let_next_start();
   if (!plan.steady) wait_for_previous();
-  fetch_norm(plan);
   enter_tile(first_tile);
   start_next();
+  const typename InputRow<X, true, false>::Norm norm(plan);  // of threads that make x
   if (plan.steady) wait_for_previous();
 
   // x in f16, [m, pitch]: what lane t needs for two steps lies together.
@@ -107,17 +106,10 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
       }
     }
   } else if (threadIdx.x < kThreads) {
-    const InputRow<X, true> row(plan, 0, reduced);
-    const float factor = row_factor(row.most());
-    if (threadIdx.x == 0) factors[0] = 1 / factor;
-    // The columns of a thread are whole supers apart.
-    static_assert(kThreads * 4 % kSuper == 0);
-    const int own = static_cast<int>(threadIdx.x) * 4;
-    char* first = x + fragment_byte(Format::kOrder, own) - own * 2;
-    row.each([&](int64_t at, float4 four) {
-      *reinterpret_cast<uint2*>(first + static_cast<int>(at) * 2) = ordered(four, factor);
-    });
-    for (int at = k + own; at < padded; at += kThreads * 4) {
+    char* moved = x + moved_bytes(Format::kOrder);
+    const float inverse = place_row<X>(plan, reduced, norm, [&](int column) { return moved + column * 2; });
+    if (threadIdx.x == 0) factors[0] = inverse;
+    for (int at = k + static_cast<int>(threadIdx.x) * 4; at < padded; at += kThreads * 4) {
       *reinterpret_cast<uint2*>(x + fragment_byte(Format::kOrder, at)) = {0, 0};
     }
   }
@@ -149,8 +141,8 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
         upper += (upper_low + super * S::kBytes) & 15;
         lower += (lower_low + super * S::kBytes) & 15;
       }
-      multiply_super<Format>(sum, upper, lower, t, (k - super * kSuper) / 32, x_row + super * kSuper * 2, 0,
-                             quarters_of(here));
+      multiply_super<Format, Format::kWhole>(sum, upper, lower, t, (k - super * kSuper) / 32,
+                                             x_row + super * kSuper * 2, 0, quarters_of(here));
       if (!ends_part(here)) continue;
       if (teams.team == 1) {
 #pragma unroll
@@ -293,7 +285,7 @@ void launch_kernel(Device device, const WeightPlan& plan, const Teams& teams, co
 template <typename Block, typename X>
 void launch_rows(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
-  if (plan.m == 1) {
+  if (plan.m == 1 && !plan.up) {
     return launch_kernel<Block, X>(device, plan, teams_for<Block>(use, plan), nullptr, nullptr);
   }
   WeightPlan some = plan;

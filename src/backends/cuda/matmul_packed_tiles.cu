@@ -98,7 +98,8 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
     const uint8_t* upper = blocks + g * S::kPitch + low_bits<Block>(upper_row + super * S::kBytes);
     const uint8_t* lower = blocks + (g + 8) * S::kPitch + low_bits<Block>(lower_row + super * S::kBytes);
     const char* b = rows + (i % kStages * kTokens + g) * kPitch + t * 16;
-    multiply_super<Format>(sum, upper, lower, t, (k - super * kSuper) / 32, b, 8 * kPitch, part.quarters(super));
+    multiply_super<Format, Format::kWhole>(sum, upper, lower, t, (k - super * kSuper) / 32, b, 8 * kPitch,
+                                           part.quarters(super));
     __syncthreads();
   }
   wait_copies<0>();

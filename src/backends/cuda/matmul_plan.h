@@ -37,7 +37,10 @@ struct WeightPlan {
   bool steady = false;  // the weights have been there for long: they may be read while earlier kernels still run
 };
 
-// Weights of f16 or bf16. Whether a few rows go through the kernel that reads x as it is.
+// Weights of f16 or bf16. One row of x, in f32, or `rows` of them of which a block needs all; and a few rows as they
+// are.
+bool fits_one_row(const Runtime& use, const WeightPlan& plan, int64_t rows = 1);
+void multiply_one_row(Device device, const WeightPlan& plan);
 bool fits_few_rows(const Runtime& use, const WeightPlan& plan);
 void multiply_few_rows(Device device, const WeightPlan& plan);
 // These take x itself, in the dtype of the weights: up to 64 rows and many, on devices of compute capability 9, and
@@ -50,7 +53,7 @@ void multiply_tiles(Device device, const WeightPlan& plan);
 
 // Weights of experts, of which each of some tokens has `chosen`, for plans of one row (m is 1) that hold for all.
 // Without shares, row r of out comes from row r / chosen of x and expert ids[r]; with them row r of out is the sum of
-// what experts ids[r * chosen + i] make of rows r * chosen + i of x, times their shares.
+// what experts ids[r * chosen + i] make of rows r * chosen + i of x, times their shares. Needs fits_one_row.
 inline constexpr int kMostExperts = 256;
 struct ExpertTable {
   const void *first[kMostExperts], *second[kMostExperts];  // instead of those of jobs 0 and, gated, 1
@@ -58,7 +61,6 @@ struct ExpertTable {
   const float* shares;
   int chosen;
 };
-bool fits_experts(const Runtime& use, const WeightPlan& plan, int64_t rows);  // of x that a block needs
 void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t tokens);
 
 // Whether a plan with these rows may be `gated`; the second is for weights of f16 and bf16.

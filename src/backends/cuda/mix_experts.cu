@@ -81,7 +81,7 @@ bool mix_experts(const LinearInput& input, const ExpertRouter& router, const Exp
   choosing.renormalize = choice.renormalize;
   choosing.sigmoid = choice.sigmoid;
   choosing.scale = choice.scale;
-  if (!fits_routing(use, choosing) || !fits_experts(use, plan, 1) || !fits_experts(use, down, chosen)) return false;
+  if (!fits_routing(use, choosing) || !fits_one_row(use, plan) || !fits_one_row(use, down, chosen)) return false;
 
   const bool few = rows <= kFewRows;
   const Scratch logits(device, static_cast<size_t>(tokens * choosing.experts) * 4);

@@ -11,9 +11,10 @@
 // and the activations into this order, too.
 //
 // A lane has 64 columns of 256, in halves h of 32, each in quarters q of 16: step 8h + 4q + s, s from 0 to 3.
-//   scales(row, t, left)         what its weights are multiplied with; `left` blocks of the row are there
-//   load(row, h, t, raw)         its words of half h
-//   pairs(raw, h, q, s, scales)  four weights: places 2t and 2t + 8
+//   scales<kAligned>(row, t, left)  what its weights are multiplied with; `left` blocks of the row are there
+//   load<kAligned>(row, h, t, raw)  its words of half h
+//   pairs(raw, h, q, s, scales)     four weights: places 2t and 2t + 8
+// kAligned: the row's blocks lie at a multiple of 16 bytes. Where kWhole says so they always do.
 namespace wick::cuda {
 
 enum class Order {
@@ -49,10 +50,11 @@ struct FragmentPairs {
 };
 
 __device__ __forceinline__ __half2 as_half2(uint32_t bits) { return *reinterpret_cast<const __half2*>(&bits); }
-// kCount words in shared memory at an even place.
-template <int kCount>
-__device__ __forceinline__ void read_words(const uint8_t* from, uint32_t* to) {
-  const uint32_t odd = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from)) & 2;
+// kCount words in shared memory at an even place; kAligned: `at` bytes behind a multiple of 4.
+template <int kCount, bool kAligned>
+__device__ __forceinline__ void read_words(const uint8_t* from, int at, uint32_t* to) {
+  const auto place = kAligned ? static_cast<uint32_t>(at) : static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from));
+  const uint32_t odd = place & 2;
   const auto* words = reinterpret_cast<const uint32_t*>(from - odd);
   const uint32_t choice = odd ? 0x5432 : 0x3210;
   uint32_t before = words[0];
@@ -77,19 +79,21 @@ __device__ __forceinline__ __half2 plus_1024(uint32_t word, uint32_t mask) {
   asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(bits) : "r"(word), "r"(mask), "r"(0x64006400u));
   return as_half2(bits);
 }
-__device__ __forceinline__ __half2 minus(__half2 value, float offset) {
-  return __hsub2(value, __float2half2_rn(1024.0f + offset));
+// Of 1024 + q + offset, exactly; f16 counts by one from 1024 on.
+__device__ __forceinline__ __half2 minus(__half2 value, uint32_t offset) {
+  return __hsub2(value, as_half2((0x6400u + offset) * 0x00010001u));
 }
 // Nibbles 0 and 4 of a word; shifted by 8, nibbles 2 and 6.
 __device__ __forceinline__ __half2 low_nibbles(uint32_t word) { return minus(plus_1024(word, 0x000f000fu), 0); }
 __device__ __forceinline__ __half2 high_nibbles(uint32_t word) {  // of 1024 + 16 q, exactly
-  return __hfma2(plus_1024(word, 0x00f000f0u), __float2half2_rn(0.0625f), __float2half2_rn(-64.0f));
+  constexpr uint32_t kSixteenth = 0x2c002c00u, kMinus64 = 0xd400d400u;
+  return __hfma2(plus_1024(word, 0x00f000f0u), as_half2(kSixteenth), as_half2(kMinus64));
 }
 // Bytes 0 and 2, or 1 and 3.
-__device__ __forceinline__ __half2 even_bytes(uint32_t word, float offset) {
+__device__ __forceinline__ __half2 even_bytes(uint32_t word, uint32_t offset) {
   return minus(as_half2(__byte_perm(word, 0x64646464u, 0x4240)), offset);
 }
-__device__ __forceinline__ __half2 odd_bytes(uint32_t word, float offset) {
+__device__ __forceinline__ __half2 odd_bytes(uint32_t word, uint32_t offset) {
   return minus(as_half2(__byte_perm(word, 0x64646464u, 0x4341)), offset);
 }
 __device__ __forceinline__ FragmentPairs nibble_pairs(uint32_t word, int q, __half2 step, __half2 minus_min) {
@@ -123,7 +127,11 @@ struct Fragments<BlockQ4_K> {
   static constexpr Order kOrder = Order::kSwapped;
   static constexpr int kWords = 4, kBytes = sizeof(BlockQ4_K);  // of 256 columns
   using Scales = GroupScales;
-  static __device__ __forceinline__ Scales scales(const uint8_t* row, int t, int) { return group_scales(row, t); }
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int t, int) {
+    return group_scales(row, t);
+  }
+  template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int h, int t, uint32_t (&raw)[kWords]) {
     read_four(row + 16 + t * 32 + h * 16, raw);
   }
@@ -139,7 +147,11 @@ struct Fragments<BlockQ5_K> {
   static constexpr Order kOrder = Order::kSwapped;
   static constexpr int kWords = 8, kBytes = sizeof(BlockQ5_K);
   using Scales = GroupScales;
-  static __device__ __forceinline__ Scales scales(const uint8_t* row, int t, int) { return group_scales(row, t); }
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int t, int) {
+    return group_scales(row, t);
+  }
+  template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int h, int t, uint32_t (&raw)[kWords]) {
     read_four(row + 48 + t * 32 + h * 16, raw);
     read_four(row + 16 + h * 16, raw + 4);
@@ -163,6 +175,7 @@ struct Fragments<BlockQ6_K> {
   struct Scales {
     __half2 steps[2];  // of halves: quarter 0 and quarter 1
   };
+  template <bool kAligned>
   static __device__ __forceinline__ Scales scales(const uint8_t* row, int t, int) {
     const __half2 scale = __half2half2(__ushort_as_half(static_cast<uint16_t>(read16(row + 208))));
     Scales to;
@@ -174,9 +187,10 @@ struct Fragments<BlockQ6_K> {
     }
     return to;
   }
+  template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int h, int t, uint32_t (&raw)[kWords]) {
-    read_words<4>(row + h * 64 + t * 16, raw);
-    read_words<4>(row + 128 + h * 32 + t % 2 * 16, raw + 4);
+    read_words<4, kAligned>(row + h * 64 + t * 16, 0, raw);
+    read_words<4, kAligned>(row + 128 + h * 32 + t % 2 * 16, 0, raw + 4);
 #pragma unroll
     for (int i = 4; i < 8; ++i) raw[i] >>= t / 2 * 2;  // to the bits that t = 0 has
   }
@@ -184,7 +198,7 @@ struct Fragments<BlockQ6_K> {
                                                         const Scales& of) {
     const uint32_t high = q ? raw[4 + s] : raw[4 + s] << 4;
     const uint32_t all = (raw[s] >> q * 4 & 0x0f0f0f0fu) | (high & 0x30303030u);
-    return linear_pairs(even_bytes(all, 32), odd_bytes(all, 32), one_of(of.steps[h], q));
+    return linear_pairs(even_bytes(all, 32), odd_bytes(all, 32), one_of(h ? of.steps[1] : of.steps[0], q));
   }
 };
 
@@ -200,31 +214,43 @@ __device__ __forceinline__ BlockSteps block_steps(const uint8_t* row, int t, int
 }
 struct BlockPairs {
   __half2 both[2];  // the first four bytes of each
+  __device__ __forceinline__ __half2 of(int h) const { return h ? both[1] : both[0]; }
 };
-template <int kBlock>
+template <int kBlock, bool kAligned>
 __device__ __forceinline__ BlockPairs block_pairs(const uint8_t* row, int t, int left) {
   BlockPairs to;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     uint32_t both = 0;
-    if (2 * t + h < left) read_words<1>(row + (2 * t + h) * kBlock, &both);
+    if (2 * t + h < left) read_words<1, kAligned>(row + (2 * t + h) * kBlock, h * kBlock, &both);
     to.both[h] = as_half2(both);
   }
   return to;
 }
 
-template <>
-struct Fragments<BlockQ8_0> {
+// kHead: bytes before a block's codes, a scale or a scale and another number.
+template <typename Block, int kWordsOf, int kHead>
+struct SmallBlocks {
   static constexpr bool kKnown = true, kWhole = false;
   static constexpr Order kOrder = Order::kPlain;
-  static constexpr int kBlock = sizeof(BlockQ8_0), kWords = 8, kBytes = 8 * kBlock;
-  using Scales = BlockSteps;
+  static constexpr int kBlock = sizeof(Block), kWords = kWordsOf, kBytes = 8 * kBlock;
+  using Scales = std::conditional_t<kHead == 2, BlockSteps, BlockPairs>;
+  template <bool kAligned>
   static __device__ __forceinline__ Scales scales(const uint8_t* row, int t, int left) {
-    return block_steps<kBlock>(row, t, left);
+    if constexpr (kHead == 2) {
+      return block_steps<kBlock>(row, t, left);
+    } else {
+      return block_pairs<kBlock, kAligned>(row, t, left);
+    }
   }
+  template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int h, int t, uint32_t (&raw)[kWords]) {
-    read_words<8>(row + (2 * t + h) * kBlock + 2, raw);
+    read_words<kWords, kAligned>(row + (2 * t + h) * kBlock + kHead, h * kBlock + kHead, raw);
   }
+};
+
+template <>
+struct Fragments<BlockQ8_0> : SmallBlocks<BlockQ8_0, 8, 2> {
   static __device__ __forceinline__ FragmentPairs pairs(const uint32_t (&raw)[kWords], int h, int q, int s,
                                                         const Scales& of) {
     const uint32_t word = raw[q * 4 + s] ^ 0x80808080u;
@@ -233,17 +259,7 @@ struct Fragments<BlockQ8_0> {
 };
 
 template <>
-struct Fragments<BlockQ4_0> {
-  static constexpr bool kKnown = true, kWhole = false;
-  static constexpr Order kOrder = Order::kPlain;
-  static constexpr int kBlock = sizeof(BlockQ4_0), kWords = 4, kBytes = 8 * kBlock;
-  using Scales = BlockSteps;
-  static __device__ __forceinline__ Scales scales(const uint8_t* row, int t, int left) {
-    return block_steps<kBlock>(row, t, left);
-  }
-  static __device__ __forceinline__ void load(const uint8_t* row, int h, int t, uint32_t (&raw)[kWords]) {
-    read_words<4>(row + (2 * t + h) * kBlock + 2, raw);
-  }
+struct Fragments<BlockQ4_0> : SmallBlocks<BlockQ4_0, 4, 2> {
   static __device__ __forceinline__ FragmentPairs pairs(const uint32_t (&raw)[kWords], int h, int q, int s,
                                                         const Scales& of) {
     const uint32_t word = raw[s] >> q * 4;
@@ -253,38 +269,19 @@ struct Fragments<BlockQ4_0> {
 };
 
 template <>
-struct Fragments<BlockQ4_1> {
-  static constexpr bool kKnown = true, kWhole = false;
-  static constexpr Order kOrder = Order::kPlain;
-  static constexpr int kBlock = sizeof(BlockQ4_1), kWords = 4, kBytes = 8 * kBlock;
-  using Scales = BlockPairs;
-  static __device__ __forceinline__ Scales scales(const uint8_t* row, int t, int left) {
-    return block_pairs<kBlock>(row, t, left);
-  }
-  static __device__ __forceinline__ void load(const uint8_t* row, int h, int t, uint32_t (&raw)[kWords]) {
-    read_words<4>(row + (2 * t + h) * kBlock + 4, raw);
-  }
+struct Fragments<BlockQ4_1> : SmallBlocks<BlockQ4_1, 4, 4> {
   static __device__ __forceinline__ FragmentPairs pairs(const uint32_t (&raw)[kWords], int h, int q, int s,
                                                         const Scales& of) {
-    return nibble_pairs(raw[s], q, __low2half2(of.both[h]), __high2half2(of.both[h]));
+    return nibble_pairs(raw[s], q, __low2half2(of.of(h)), __high2half2(of.of(h)));
   }
 };
 
 template <>
-struct Fragments<BlockGroup4> {
-  static constexpr bool kKnown = true, kWhole = false;
-  static constexpr Order kOrder = Order::kPlain;
-  static constexpr int kBlock = sizeof(BlockGroup4), kWords = 4, kBytes = 8 * kBlock;
-  using Scales = BlockPairs;  // (scale, zero)
-  static __device__ __forceinline__ Scales scales(const uint8_t* row, int t, int left) {
-    return block_pairs<kBlock>(row, t, left);
-  }
-  static __device__ __forceinline__ void load(const uint8_t* row, int h, int t, uint32_t (&raw)[kWords]) {
-    Fragments<BlockQ4_1>::load(row, h, t, raw);
-  }
+struct Fragments<BlockGroup4> : SmallBlocks<BlockGroup4, 4, 4> {
+  // scales: (scale, zero)
   static __device__ __forceinline__ FragmentPairs pairs(const uint32_t (&raw)[kWords], int h, int q, int s,
                                                         const Scales& of) {
-    const __half2 step = __low2half2(of.both[h]), zero = __high2half2(of.both[h]);
+    const __half2 step = __low2half2(of.of(h)), zero = __high2half2(of.of(h));
     const __half2 low = q ? high_nibbles(raw[s]) : low_nibbles(raw[s]);
     const __half2 high = q ? high_nibbles(raw[s] >> 8) : low_nibbles(raw[s] >> 8);
     return linear_pairs(__hsub2(low, zero), __hsub2(high, zero), step);

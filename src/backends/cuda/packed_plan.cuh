@@ -50,5 +50,8 @@ __device__ __forceinline__ void store_product(const WeightJob& job, int64_t toke
 bool has_room_for_packed_rows(const Runtime& use, const WeightPlan& plan, int64_t rows);
 void multiply_packed_rows(Device device, const WeightPlan& plan);
 void multiply_packed_tiles(Device device, const WeightPlan& plan);
+// The same for one row of x on devices of compute capability 9, where the copy engine can fetch whole rows.
+bool fits_packed_stream(const Runtime& use, const WeightPlan& plan);
+void multiply_packed_stream(Device device, const WeightPlan& plan);
 
 }  // namespace wick::cuda

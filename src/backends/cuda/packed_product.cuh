@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/cuda/dependent_launch.cuh"
+#include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/packed_plan.cuh"
 #include "backends/cuda/weight_tiles.cuh"
 
@@ -9,6 +10,7 @@
 namespace wick::cuda {
 
 inline constexpr int kRows = 16;
+inline constexpr int kHalfBytes = kSuper;  // of x in f16, of half a super
 
 // A warp's stage: 256 weights of each of its rows.
 template <typename Block>
@@ -58,54 +60,83 @@ __device__ __forceinline__ void copy_row(const uint8_t* row, uint32_t place, int
   }
 }
 
-// sum += 16 rows of weights x 8 kTiles rows of x, over the quarters of a super that are wanted. Of lane 4g + t: rows g
-// and g + 8 of the stage, and where row g of x has what lane t needs; each 8 rows of x are tile_bytes apart.
-template <typename Format, int kTiles, typename Wanted>
-__device__ __forceinline__ void multiply_quarters(float (&sum)[kTiles][4], const uint8_t* upper, const uint8_t* lower,
-                                                  int t, int left, const char* x, int tile_bytes,
-                                                  const Wanted& wanted) {
-  const auto upper_scales = Format::scales(upper, t, left), lower_scales = Format::scales(lower, t, left);
+// sum += 16 rows of weights x 8 kTiles rows of x, over the quarters that are wanted of half h of a super. Of lane 4g +
+// t: rows g and g + 8 of the weights with their scales, and where row g of x has what lane t needs of the half; each 8
+// rows of x are tile_bytes apart.
+template <typename Format, bool kAligned, int kTiles, typename Scales, typename Wanted>
+__device__ __forceinline__ void multiply_half(float (&sum)[kTiles][4], const uint8_t* upper, const uint8_t* lower,
+                                              const Scales& upper_scales, const Scales& lower_scales, int h, int t,
+                                              const char* x, int tile_bytes, const Wanted& wanted) {
+  uint32_t upper_raw[Format::kWords], lower_raw[Format::kWords];
+  Format::template load<kAligned>(upper, h, t, upper_raw);
+  Format::template load<kAligned>(lower, h, t, lower_raw);
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    uint32_t upper_raw[Format::kWords], lower_raw[Format::kWords];
-    Format::load(upper, h, t, upper_raw);
-    Format::load(lower, h, t, lower_raw);
+  for (int q = 0; q < 2; ++q) {
+    if (!wanted(q)) continue;
 #pragma unroll
-    for (int q = 0; q < 2; ++q) {
-      if (!wanted(h * 2 + q)) continue;
+    for (int two = 0; two < 2; ++two) {
+      uint32_t a[2][4];
 #pragma unroll
-      for (int two = 0; two < 2; ++two) {
-        uint32_t a[2][4];
+      for (int s = 0; s < 2; ++s) {
+        const FragmentPairs up = Format::pairs(upper_raw, h, q, two * 2 + s, upper_scales);
+        const FragmentPairs low = Format::pairs(lower_raw, h, q, two * 2 + s, lower_scales);
+        a[s][0] = up.low;
+        a[s][1] = low.low;
+        a[s][2] = up.high;
+        a[s][3] = low.high;
+      }
 #pragma unroll
-        for (int s = 0; s < 2; ++s) {
-          const FragmentPairs up = Format::pairs(upper_raw, h, q, two * 2 + s, upper_scales);
-          const FragmentPairs low = Format::pairs(lower_raw, h, q, two * 2 + s, lower_scales);
-          a[s][0] = up.low;
-          a[s][1] = low.low;
-          a[s][2] = up.high;
-          a[s][3] = low.high;
-        }
-#pragma unroll
-        for (int tile = 0; tile < kTiles; ++tile) {
-          const uint4 b = *reinterpret_cast<const uint4*>(x + tile * tile_bytes + (h * 4 + q * 2 + two) * 64);
-          mma<__half>(sum[tile], a[0], b.x, b.y);
-          mma<__half>(sum[tile], a[1], b.z, b.w);
-        }
+      for (int tile = 0; tile < kTiles; ++tile) {
+        const uint4 b = *reinterpret_cast<const uint4*>(x + tile * tile_bytes + (q * 2 + two) * 64);
+        mma<__half>(sum[tile], a[0], b.x, b.y);
+        mma<__half>(sum[tile], a[1], b.z, b.w);
       }
     }
   }
 }
 
+// Both halves; `left` blocks of the row are there.
+template <typename Format, bool kAligned, int kTiles, typename Wanted>
+__device__ __forceinline__ void multiply_quarters(float (&sum)[kTiles][4], const uint8_t* upper, const uint8_t* lower,
+                                                  int t, int left, const char* x, int tile_bytes,
+                                                  const Wanted& wanted) {
+  const auto upper_scales = Format::template scales<kAligned>(upper, t, left);
+  const auto lower_scales = Format::template scales<kAligned>(lower, t, left);
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    multiply_half<Format, kAligned>(sum, upper, lower, upper_scales, lower_scales, h, t, x + h * kHalfBytes, tile_bytes,
+                                    [&](int quarter) { return wanted(h * 2 + quarter); });
+  }
+}
+
 // The same, `quarters` a bit for each.
-template <typename Format, int kTiles>
+template <typename Format, bool kAligned, int kTiles>
 __device__ __forceinline__ void multiply_super(float (&sum)[kTiles][4], const uint8_t* upper, const uint8_t* lower,
                                                int t, int left, const char* x, int tile_bytes, uint32_t quarters) {
   if (quarters == 15) {
-    multiply_quarters<Format>(sum, upper, lower, t, left, x, tile_bytes, [](int) { return true; });
+    multiply_quarters<Format, kAligned>(sum, upper, lower, t, left, x, tile_bytes, [](int) { return true; });
   } else {
-    multiply_quarters<Format>(sum, upper, lower, t, left, x, tile_bytes,
-                              [&](int quarter) { return (quarters >> quarter & 1) != 0; });
+    multiply_quarters<Format, kAligned>(sum, upper, lower, t, left, x, tile_bytes,
+                                        [&](int quarter) { return (quarters >> quarter & 1) != 0; });
   }
+}
+
+// Makes the row of x of a plan without an activation in shared memory, in f16: where(column) is the place of four
+// columns. By the first kThreads threads; returns 1 / factor.
+template <typename X, typename Where>
+__device__ __forceinline__ float place_row(const WeightPlan& plan, typename InputRow<X, true, false>::Shared& reduced,
+                                           const typename InputRow<X, true, false>::Norm& norm, const Where& where) {
+  const InputRow<X, true, false> row(plan, 0, reduced, norm);
+  const float factor = row_factor(row.most());
+  row.each(
+      [&](int64_t at, float4 four) { *reinterpret_cast<uint2*>(where(static_cast<int>(at))) = ordered(four, factor); });
+  return 1 / factor;
+}
+// How far a thread's columns are moved by their order; they are whole supers apart.
+__device__ __forceinline__ int moved_bytes(Order order) {
+  static_assert(kThreads * 4 % kSuper == 0);
+  const int own = static_cast<int>(threadIdx.x) * 4;
+  return fragment_byte(order, own) - own * 2;
 }
 
 // Body(Block{}, X{}) for formats that have Fragments.

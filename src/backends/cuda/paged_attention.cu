@@ -228,12 +228,20 @@ void attend(const AttentionInput& input, const HeadTurns& turns, const KvBlocks&
   if (query.numel() == 0) return;
   const Device device = query.device();
   AttentionPlan plan = plan_of(query, blocks, rows, options, out);
-  if (rows.positions.dim(0) == query.dim(0) && on_tensor_cores(plan, blocks.key.dtype()) &&
-      goes_in_splits(device, plan, rows.block_table.dim(1))) {
-    plan.key = data_of<const float>(input.key);
-    plan.value = data_of<const float>(input.value);
+  const DType pool = blocks.key.dtype();
+  const int64_t table_blocks = rows.block_table.dim(1);
+  if (on_tensor_cores(plan, pool)) {
     plan.turns = make_turn_plan(turns);
-    return attend_on_tensor_cores(device, plan, blocks.key.dtype(), rows.block_table.dim(1));
+    plan.turns_queries = true;
+    if (rows.positions.dim(0) == query.dim(0) && goes_in_splits(device, plan, table_blocks)) {
+      plan.key = data_of<const float>(input.key);
+      plan.value = data_of<const float>(input.value);
+      return attend_on_tensor_cores(device, plan, pool, table_blocks);
+    }
+    if (turns_queries(device, plan, table_blocks)) {
+      prepare_attention(input, turns, rows, blocks, Tensor());
+      return attend_on_tensor_cores(device, plan, pool, table_blocks);
+    }
   }
   const Tensor turned = empty(query.shape(), DType::kF32, device);
   prepare_attention(input, turns, rows, blocks, turned);

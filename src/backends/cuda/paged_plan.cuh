@@ -37,6 +37,7 @@ struct PoolPlan {
   int64_t key_block, key_head, value_block, value_head, key_scale_block, key_scale_head, value_scale_block,
       value_scale_head;
   int kv_heads, dim, value_dim;
+  int64_t blocks;
 };
 
 inline PoolPlan make_pool_plan(const KvBlocks& blocks) {
@@ -55,7 +56,8 @@ inline PoolPlan make_pool_plan(const KvBlocks& blocks) {
           stride(blocks.value_scale, 1),
           static_cast<int>(blocks.key.dim(1)),
           static_cast<int>(blocks.key.dim(2)),
-          static_cast<int>(blocks.value.dim(3))};
+          static_cast<int>(blocks.value.dim(3)),
+          blocks.key.dim(0)};
 }
 
 // Calls body(T{}) with the pool's element type.

@@ -6,7 +6,7 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kWarps = 4, kMostDim = 512;
+constexpr int kWarps = 8, kMostDim = 512, kTokens = static_cast<int>(kKvBlockTokens);
 
 struct PreparePlan {
   const float *query, *key, *value;  // [tokens, heads, dim], [tokens, kv_heads, dim], [tokens, kv_heads, value_dim]
@@ -14,46 +14,69 @@ struct PreparePlan {
   float* out;
   RowPlan rows;
   PoolPlan pool;
-  int tokens, heads;
+  int tokens, heads;  // heads of queries; 0: those are left alone
 };
 
 template <typename Put>
 __device__ __forceinline__ void turn(const PreparePlan& plan, const float* from, const float* weight, int token,
                                      const Put& put) {
-  if (plan.pool.dim == 128) return turn_head<128>(plan.turns, from, weight, token, put);
+  if (plan.pool.dim == 128 && HalvesTurn<128>::fits(plan.turns)) {
+    return turn_halves<128>(plan.turns, from, weight, token, put);
+  }
   turn_head(plan.turns, from, plan.pool.dim, weight, token, put);
 }
 
-// A warp per vector of a token: its queries, its keys, its values.
+// A block has a head of queries, keys or values of 16 tokens, a warp a vector at a time.
 template <typename T>
 __global__ void __launch_bounds__(kWarps * 32) prepare_kernel(const __grid_constant__ PreparePlan plan) {
-  __shared__ float vectors[kWarps][kMostDim];
-  const int warp = threadIdx.x / 32;
+  extern __shared__ float vectors[];  // [kTokens, dim + 1]: keys
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, first = static_cast<int>(blockIdx.x) * kTokens;
   const PoolPlan& pool = plan.pool;
-  const int per_token = plan.heads + 2 * pool.kv_heads;
-  const int64_t task = int64_t{blockIdx.x} * kWarps + warp;
-  const int token = static_cast<int>(task / per_token);
-  int which = static_cast<int>(task % per_token);
+  const int count = min(kTokens, plan.tokens - first);
   let_next_start();
-  if (token >= plan.tokens) return;
   if (!plan.rows.steady) wait_for_previous();
-  const PoolPlace place = which < plan.heads ? PoolPlace{} : place_of(plan.rows, token);
+  int which = static_cast<int>(blockIdx.y);
+  const bool queries = which < plan.heads;
+  const PoolPlace place = queries || lane >= count ? PoolPlace{} : place_of(plan.rows, first + lane);  // by lane
+  const auto place_at = [&](int i) {
+    return PoolPlace{__shfl_sync(0xffffffffu, place.block, i), __shfl_sync(0xffffffffu, place.slot, i)};
+  };
   if (plan.rows.steady) wait_for_previous();
-  float* vector = vectors[warp];
-  if (which < plan.heads) {
-    const int64_t at = (int64_t{token} * plan.heads + which) * pool.dim;
-    return turn(plan, plan.query + at, plan.turns.query_weight, token,
-                [&](int d, float value) { plan.out[at + d] = value; });
+  if (queries) {
+    for (int i = warp; i < count; i += kWarps) {
+      const int64_t at = (int64_t{first + i} * plan.heads + which) * pool.dim;
+      turn(plan, plan.query + at, plan.turns.query_weight, first + i,
+           [&](int d, float value) { plan.out[at + d] = value; });
+    }
+    return;
   }
   which -= plan.heads;
-  if (which < pool.kv_heads) {
-    const float* key = plan.key + (int64_t{token} * pool.kv_heads + which) * pool.dim;
-    turn(plan, key, plan.turns.key_weight, token, [&](int d, float value) { vector[d] = value; });
-    __syncwarp();
-    store_key<T>(pool, place, which, vector);
-  } else {
+  if (which >= pool.kv_heads) {
     which -= pool.kv_heads;
-    store_value<T>(pool, place, which, plan.value + (int64_t{token} * pool.kv_heads + which) * pool.value_dim);
+    for (int i = warp; i < count; i += kWarps) {
+      store_value<T>(pool, place_at(i), which,
+                     plan.value + (int64_t{first + i} * pool.kv_heads + which) * pool.value_dim);
+    }
+    return;
+  }
+  for (int i = warp; i < count; i += kWarps) {
+    const float* key = plan.key + (int64_t{first + i} * pool.kv_heads + which) * pool.dim;
+    float* vector = vectors + i * (pool.dim + 1);
+    turn(plan, key, plan.turns.key_weight, first + i, [&](int d, float value) { vector[d] = value; });
+    if constexpr (std::is_same_v<T, int8_t>) {
+      __syncwarp();
+      store_key<T>(pool, place_at(i), which, vector);
+    }
+  }
+  if constexpr (!std::is_same_v<T, int8_t>) {
+    // A component of 16 tokens lies together.
+    __syncthreads();
+    const PoolPlace mine = place_at(lane % kTokens);
+    if (lane % kTokens >= count) return;
+    T* target = static_cast<T*>(pool.key) + mine.block * pool.key_block + which * pool.key_head + mine.slot;
+    for (int d = warp * 2 + lane / kTokens; d < pool.dim; d += kWarps * 2) {
+      target[d * kTokens] = to<T>(vectors[lane % kTokens * (pool.dim + 1) + d]);
+    }
   }
 }
 
@@ -67,15 +90,14 @@ void prepare_attention(const AttentionInput& input, const HeadTurns& turns, cons
   if (query.dim(2) > kMostDim) {
     throw Error(ErrorCode::kUnsupported, cat("prepare_attention: heads of ", query.dim(2), " components"));
   }
-  const PreparePlan plan{data_of<const float>(query),   data_of<const float>(key),
-                         data_of<const float>(value),   make_turn_plan(turns),
-                         data_of<float>(out),           make_row_plan(rows),
-                         make_pool_plan(blocks),        static_cast<int>(query.dim(0)),
-                         static_cast<int>(query.dim(1))};
-  const int64_t tasks = query.dim(0) * (query.dim(1) + 2 * key.dim(1));
+  const PreparePlan plan{
+      data_of<const float>(query), data_of<const float>(key),      data_of<const float>(value),
+      make_turn_plan(turns),       data_or_null<float>(out),       make_row_plan(rows),
+      make_pool_plan(blocks),      static_cast<int>(query.dim(0)), out.defined() ? static_cast<int>(query.dim(1)) : 0};
+  const dim3 grid(blocks_for(query.dim(0), kTokens), static_cast<unsigned>(plan.heads + 2 * key.dim(1)));
+  const size_t shared = static_cast<size_t>(kTokens) * static_cast<size_t>(query.dim(2) + 1) * sizeof(float);
   visit_pool(blocks.key.dtype(), [&](auto zero) {
-    launch_dependent(device, "prepare_attention", prepare_kernel<decltype(zero)>, blocks_for(tasks, kWarps),
-                     kWarps * 32, 0, plan);
+    launch_dependent(device, "prepare_attention", prepare_kernel<decltype(zero)>, grid, kWarps * 32, shared, plan);
   });
 }
 

@@ -7,94 +7,83 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kWarps = kThreads / 32, kScoresOfLane = kMostExperts / 32;
+constexpr int kWarps = kThreads / 32;
+static_assert(kMostExperts <= kThreads);
 
-// The scores of a token from its logits, a warp's lanes having expert lane + 32 i.
-__device__ __forceinline__ void score(const RoutePlan& plan, const float* logits, float (&scores)[kScoresOfLane]) {
-  const int lane = threadIdx.x % 32;
-  float most = -INFINITY;
-#pragma unroll
-  for (int i = 0; i < kScoresOfLane; ++i) {
-    scores[i] = lane + 32 * i < plan.experts ? __ldcg(logits + lane + 32 * i) : -INFINITY;
-    most = fmaxf(most, scores[i]);
-  }
+// What a block shares while it chooses for a token.
+struct Choice {
+  float parts[kWarps], ranked[kMostChosen];  // ranked: scores from the best on
+  uint32_t chosen[kWarps];                   // a bit for each expert
+  __align__(16) uint64_t keys[kMostExperts];
+};
+
+// Larger for larger values, and of equal ones for the smaller expert; what is no number comes last.
+__device__ __forceinline__ uint64_t order_key(float value, int expert) {
+  const uint32_t bits = isnan(value) ? 0xff800000u : __float_as_uint(value == 0 ? 0 : value);
+  const uint32_t rising = bits >> 31 ? ~bits : bits | 0x80000000u;
+  return uint64_t{rising} << 32 | static_cast<uint32_t>(kMostExperts - expert);
+}
+
+// A block chooses for a token, each thread having an expert. As expert_weights of nn/moe.cpp: the best by score and
+// bias, equal ones by number.
+__device__ void choose(const RoutePlan& plan, int64_t token, Choice& shared) {
+  const int expert = static_cast<int>(threadIdx.x), warp = expert / 32, lane = expert % 32;
+  const bool exists = expert < plan.experts;
+  float score = exists ? __ldcg(plan.logits + token * plan.experts + expert) : -INFINITY;
   if (plan.sigmoid) {
-#pragma unroll
-    for (int i = 0; i < kScoresOfLane; ++i) scores[i] = 1.0f / (1.0f + expf(-scores[i]));
-    return;
+    score = 1.0f / (1.0f + expf(-score));
+  } else {
+    const float most = block_combine(score, shared.parts, -INFINITY, [](float a, float b) { return fmaxf(a, b); });
+    score = exists ? expf(score - most) : 0;
+    score /= block_combine(score, shared.parts, 0.0f, [](float a, float b) { return a + b; });
   }
-  most = warp_max(most);
-  float total = 0;
-#pragma unroll
-  for (int i = 0; i < kScoresOfLane; ++i) {
-    if (lane + 32 * i < plan.experts) total += scores[i] = expf(scores[i] - most);
+  const uint64_t key =
+      exists ? order_key(plan.selection_bias ? score + plan.selection_bias[expert] : score, expert) : 0;
+  shared.keys[expert] = key;
+  __syncthreads();
+  int rank = 0;  // how many are better
+#pragma unroll 4
+  for (int i = 0; i < plan.experts; i += 2) {  // one too many is 0
+    const auto two = *reinterpret_cast<const ulonglong2*>(shared.keys + i);
+    rank += (two.x > key) + (two.y > key);
   }
-  total = warp_sum(total);
-#pragma unroll
-  for (int i = 0; i < kScoresOfLane; ++i) scores[i] /= total;
+  const bool mine = exists && rank < plan.chosen;
+  const uint32_t of_warp = __ballot_sync(0xffffffffu, mine);
+  if (lane == 0) shared.chosen[warp] = of_warp;
+  if (mine) shared.ranked[rank] = score;
+  __syncthreads();
+  if (mine) {
+    float sum = 0;
+    for (int i = 0; i < plan.chosen; ++i) sum += shared.ranked[i];
+    int place = __popc(of_warp & ((1u << lane) - 1));
+    for (int i = 0; i < warp; ++i) place += __popc(shared.chosen[i]);
+    plan.ids[token * plan.chosen + place] = expert;
+    plan.shares[token * plan.chosen + place] = score * (plan.scale / (plan.renormalize && sum > 0 ? sum : 1));
+  }
+  __syncthreads();  // before the next token's
 }
 
-// A warp chooses for a token. As expert_weights of nn/moe.cpp: the best by score and bias, equal ones by number.
-__device__ void choose(const RoutePlan& plan, int64_t token) {
-  const int lane = threadIdx.x % 32;
-  float scores[kScoresOfLane], values[kScoresOfLane];
-  score(plan, plan.logits + token * plan.experts, scores);
+// Weights of a lane that are read before x is there, if there is one token: kHeld times four.
+template <typename W>
+struct HeldWeights {
+  static constexpr int kHeld = 16;
+  Four<W> at[kHeld];
+
+  __device__ __forceinline__ void read(const W* weights, int k) {
 #pragma unroll
-  for (int i = 0; i < kScoresOfLane; ++i) {
-    const int expert = lane + 32 * i;
-    values[i] = scores[i];
-    if (expert < plan.experts && plan.selection_bias) values[i] += plan.selection_bias[expert];
-  }
-  float sum = 0, my_score = 0;
-  int my_expert = kMostExperts;  // lane j has the j-th choice
-  for (int j = 0; j < plan.chosen; ++j) {
-    float best = -INFINITY, best_score = 0;
-    int at = kMostExperts;
-#pragma unroll
-    for (int i = 0; i < kScoresOfLane; ++i) {
-      const int expert = lane + 32 * i;
-      if (expert < plan.experts && (values[i] > best || at == kMostExperts)) {
-        best = values[i];
-        best_score = scores[i];
-        at = expert;
-      }
-    }
-#pragma unroll
-    for (int step = 16; step; step /= 2) {
-      const float other = __shfl_xor_sync(0xffffffffu, best, step);
-      const int other_at = __shfl_xor_sync(0xffffffffu, at, step);
-      if (other_at < kMostExperts && (at == kMostExperts || other > best || (other == best && other_at < at))) {
-        best = other;
-        at = other_at;
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kScoresOfLane; ++i) {
-      if (lane + 32 * i == at) values[i] = -INFINITY;  // a later round takes it again only if all others are that, too
-    }
-    best_score = __shfl_sync(0xffffffffu, best_score, at % 32);
-    sum += best_score;
-    if (lane == j) {
-      my_expert = at;
-      my_score = best_score;
+    for (int j = 0; j < kHeld; ++j) {
+      const int i = static_cast<int>(threadIdx.x % 32) * 4 + j * 128;
+      if (i < k) at[j] = *reinterpret_cast<const Four<W>*>(weights + i);
     }
   }
-  const float factor = plan.scale / (plan.renormalize && sum > 0 ? sum : 1);
-  int place = 0;
-  for (int j = 0; j < plan.chosen; ++j) {  // scores that are no numbers may choose one twice
-    const int other = __shfl_sync(0xffffffffu, my_expert, j);
-    place += other < my_expert || (other == my_expert && j < lane);
-  }
-  if (lane >= plan.chosen) return;
-  plan.ids[token * plan.chosen + place] = my_expert;
-  plan.shares[token * plan.chosen + place] = my_score * factor;
-}
+};
 
 // A warp for each expert's scores of kTokens tokens.
 template <typename W, int kTokens>
 __global__ void __launch_bounds__(kThreads) route_kernel(const __grid_constant__ RoutePlan plan) {
   extern __shared__ __align__(16) float x[];  // [kTokens, k]
-  __shared__ InputRow<float, false>::Shared reduced;
+  __shared__ InputRow<float, false, false>::Shared reduced;
+  __shared__ Choice choice;
   __shared__ bool is_last;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, expert = static_cast<int>(blockIdx.x) * kWarps + warp;
   const auto k = static_cast<int>(plan.input.k);
@@ -102,23 +91,19 @@ __global__ void __launch_bounds__(kThreads) route_kernel(const __grid_constant__
   const int tokens = static_cast<int>(min(int64_t{kTokens}, plan.input.m - first));
   const W* weights = static_cast<const W*>(plan.weights) + min(expert, plan.experts - 1) * plan.ld;
   let_next_start();
-#if defined(__CUDA_ARCH__)
-  for (int i = lane * 128 / static_cast<int>(sizeof(W)); i < k; i += 32 * 128 / static_cast<int>(sizeof(W))) {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(weights + i));
-  }
-#endif
-  fetch_norm(plan.input);
+  HeldWeights<W> held;
+  if constexpr (kTokens == 1) held.read(weights, k);
+  const InputRow<float, false, false>::Norm norm(plan.input);
   wait_for_previous();
+#pragma unroll 1
   for (int token = 0; token < tokens; ++token) {
-    const InputRow<float, false> row(plan.input, first + token, reduced);
+    const InputRow<float, false, false> row(plan.input, first + token, reduced, norm);
     row.each([&](int64_t i, float4 four) { *reinterpret_cast<float4*>(x + token * k + i) = four; });
   }
   __syncthreads();
   if (expert < plan.experts) {
     float sums[kTokens] = {};
-#pragma unroll(kTokens == 1 ? 16 : 4)
-    for (int i = lane * 4; i < k; i += 128) {
-      const float4 w = load_four(weights + i);
+    const auto add = [&](int i, float4 w) {
 #pragma unroll
       for (int token = 0; token < kTokens; ++token) {
         const float4 four = *reinterpret_cast<const float4*>(x + (token < tokens ? token : 0) * k + i);
@@ -127,7 +112,16 @@ __global__ void __launch_bounds__(kThreads) route_kernel(const __grid_constant__
         sums[token] = __fmaf_rn(four.z, w.z, sums[token]);
         sums[token] = __fmaf_rn(four.w, w.w, sums[token]);
       }
+    };
+    int i = lane * 4;
+    if constexpr (kTokens == 1) {
+#pragma unroll
+      for (int j = 0; j < HeldWeights<W>::kHeld; ++j, i += 128) {
+        if (i < k) add(i, load_four(held.at[j].at));
+      }
     }
+#pragma unroll 4
+    for (; i < k; i += 128) add(i, load_four(weights + i));
 #pragma unroll
     for (int token = 0; token < kTokens; ++token) {
       const float sum = warp_sum(sums[token]);
@@ -145,14 +139,16 @@ __global__ void __launch_bounds__(kThreads) route_kernel(const __grid_constant__
   __syncthreads();
   if (!is_last) return;
   __threadfence();
-  for (int token = warp; token < tokens; token += kWarps) choose(plan, first + token);
+  for (int token = 0; token < tokens; ++token) choose(plan, first + token, choice);
 }
 
-constexpr int kManyTokens = 8;  // of a block where there are many
+constexpr int kManyTokens = 8;    // of a block where there are many
+constexpr int kOwnShared = 4096;  // bytes of shared memory besides x
+static_assert(sizeof(Choice) + sizeof(InputRow<float, false, false>::Shared) + 1024 <= kOwnShared);
 
 template <typename W, int kTokens>
 void launch(Device device, const RoutePlan& plan) {
-  allow_shared<route_kernel<W, kTokens>>(device, runtime(device).shared_bytes - 1024);
+  allow_shared<route_kernel<W, kTokens>>(device, runtime(device).shared_bytes - kOwnShared);
   const dim3 grid(blocks_for(plan.experts, kWarps), blocks_for(plan.input.m, kTokens));
   launch_dependent(device, "experts", route_kernel<W, kTokens>, grid, kThreads,
                    static_cast<size_t>(kTokens * plan.input.k) * sizeof(float), plan);
@@ -165,7 +161,7 @@ bool fits_routing(const Runtime& use, const RoutePlan& plan) {
       plan.weights_dtype == DType::kF32 || plan.weights_dtype == DType::kF16 || plan.weights_dtype == DType::kBF16;
   return known && plan.experts <= kMostExperts && plan.chosen <= kMostChosen && plan.input.k % 8 == 0 &&
          plan.ld % 8 == 0 && aligned(plan.weights, 16) && aligned(plan.input.x, 16) &&
-         plan.input.k * kManyTokens * 4 <= use.shared_bytes - 2048 &&
+         plan.input.k * kManyTokens * 4 <= use.shared_bytes - kOwnShared &&
          plan.input.m <= int64_t{kManyTokens} * use.counter_count;
 }
 

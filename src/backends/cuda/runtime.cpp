@@ -51,7 +51,9 @@ void start(Device device, Runtime& runtime) {
   check(cudaStreamCreateWithFlags(&runtime.stream, cudaStreamNonBlocking), device, "create stream");
   runtime.multiprocessors = properties.multiProcessorCount;
   runtime.shared_bytes = static_cast<int>(properties.sharedMemPerBlockOptin);
-  runtime.major = properties.major;
+  // What the build has for this device; others run kernels of an older kind, which know neither.
+  runtime.hopper = properties.major == 9 && WICK_CUDA_HOPPER;
+  runtime.starts_early = properties.major >= 9 && (WICK_CUDA_MAJORS >> properties.major & 1);
   runtime.counter_count = properties.multiProcessorCount * kCountersPerProcessor;
   const size_t bytes = static_cast<size_t>(runtime.counter_count) * sizeof(int);
   check(cudaMalloc(reinterpret_cast<void**>(&runtime.counters), bytes), device, "allocate counters");

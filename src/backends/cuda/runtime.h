@@ -13,8 +13,9 @@ namespace wick::cuda {
 struct Runtime {
   cudaStream_t stream = nullptr;
   int multiprocessors = 0;
-  int shared_bytes = 0;  // that a block may ask for
-  int major = 0;         // of the compute capability
+  int shared_bytes = 0;       // that a block may ask for
+  bool hopper = false;        // kernels for the instructions of compute capability 9.0a are there for it
+  bool starts_early = false;  // kernels are, that may start while the one before still runs
   // Zeros that a kernel may count with as long as it leaves zeros behind.
   int* counters = nullptr;
   int counter_count = 0;

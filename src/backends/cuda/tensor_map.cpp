@@ -61,7 +61,7 @@ MappedPlan map_plan(Device device, const WeightPlan& plan, int x_rows, int weigh
 bool fits_maps(const Runtime& use, const WeightPlan& plan) {
   constexpr int64_t kMost = int64_t{1} << 30;  // places in a matrix are ints
   bool fits =
-      use.major == 9 && plan.m < kMost && plan.k < kMost && plan.k % 8 == 0 && plan.ld >= plan.k && plan.ld % 8 == 0;
+      use.hopper && plan.m < kMost && plan.k < kMost && plan.k % 8 == 0 && plan.ld >= plan.k && plan.ld % 8 == 0;
   for (int i = 0; i < plan.count; ++i) fits &= plan.jobs[i].n > 0 && plan.jobs[i].n < kMost;
   return fits;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/cuda/matmul_plan.h"
+#include "backends/cuda/types.cuh"
 
 // Tiles of kRows rows of weights, job after job; gated: the first half from gate, the second the same rows of up. Tiles
 // behind the last one are rows behind the last.
@@ -12,8 +13,8 @@ struct TilePlace {
 
 template <int kRows>
 __host__ __device__ __forceinline__ int tiles_of_job(const WeightPlan& plan, int job) {
-  const int rows = plan.gated ? kRows / 2 : kRows;
-  return (static_cast<int>(plan.jobs[job].n) + rows - 1) / rows;
+  const auto n = static_cast<int>(plan.jobs[job].n);
+  return plan.gated ? (n + kRows / 2 - 1) / (kRows / 2) : (n + kRows - 1) / kRows;
 }
 
 template <int kRows>
@@ -27,12 +28,24 @@ template <int kRows>
 __device__ __forceinline__ TilePlace place_of_tile(const WeightPlan& plan, int tile) {
   if (plan.gated) return {0, tile * (kRows / 2)};
   int job = 0;
-  for (; job + 1 < plan.count; ++job) {
-    const int tiles = tiles_of_job<kRows>(plan, job);
-    if (tile < tiles) break;
+#pragma unroll
+  for (int i = 0; i + 1 < kMostJobs; ++i) {
+    const int tiles = (static_cast<int>(plan.jobs[i].n) + kRows - 1) / kRows;
+    if (job < i || i + 1 >= plan.count || tile < tiles) break;
     tile -= tiles;
+    ++job;
   }
   return {job, tile * kRows};
+}
+
+// A result in f32 or in the dtype T of the weights.
+template <typename T>
+__device__ __forceinline__ void store_as(DType dtype, void* out, int64_t at, float result) {
+  if (dtype == DType::kF32) {
+    static_cast<float*>(out)[at] = result;
+  } else {
+    static_cast<T*>(out)[at] = to<T>(result);
+  }
 }
 
 }  // namespace wick::cuda

@@ -13,6 +13,7 @@
 #include "ops/narrow.h"
 #include "ops/neg.h"
 #include "ops/permute.h"
+#include "ops/recurrent_kernels.h"
 #include "ops/softplus.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
@@ -96,18 +97,34 @@ MambaLayer Mamba::load_layer(const std::string& prefix, const Sizes& sizes, Weig
 }  // namespace
 
 Tensor MambaMixer::operator()(const Tensor& x, const RecurrentStep& step, int layer) const {
-  const int64_t states = a.dim(0), inner = a.dim(1), rank = dt.inputs(), width = select.outputs();
+  const int64_t inner = a.dim(1);
   const Tensor parts = in(x);
   const Tensor convolved = step.convolve(narrow(parts, 1, 0, inner), conv_weight, conv_bias, layer, 0);
   const Tensor u = step.hooks(HookPoint::kMixerIn, layer, activate(activation, convolved)).contiguous();
   const Tensor selected = select(u);
   const Tensor steps =
-      step.hooks(HookPoint::kDecay, layer, softplus(dt(narrow(selected, 1, 0, rank).contiguous()))).contiguous();
-  const Tensor y = empty_like(u);
+      step.hooks(HookPoint::kDecay, layer, softplus(dt(narrow(selected, 1, 0, dt.inputs()).contiguous()))).contiguous();
+  const Tensor y = scan(u, steps, selected, step, layer);
+  step.hook_state(layer, 1);
+  const Tensor gate = step.hooks(HookPoint::kGate, layer, activate(activation, narrow(parts, 1, inner, inner)));
+  return out(mul(y, gate));
+}
+
+Tensor MambaMixer::scan(const Tensor& u, const Tensor& steps, const Tensor& selected, const RecurrentStep& step,
+                        int layer) const {
+  const int64_t states = a.dim(0), inner = a.dim(1), rank = dt.inputs(), width = select.outputs();
+  Tensor y = empty_like(u);
+  if (const RecurrentKernels* kernels = recurrent_kernels(u.device())) {
+    const Tensor b = narrow(selected, 1, rank, states), c = narrow(selected, 1, rank + states, states);
+    for (const RecurrentStep::Rows& rows : step.sequences) {
+      const auto of = [&](const Tensor& all) { return narrow(all, 0, rows.begin, rows.count); };
+      kernels->mamba(of(u), of(steps), of(b), of(c), a, d, step.state(rows, layer, 1), of(y));
+    }
+    return y;
+  }
   const float *us = u.data<float>(), *dts = steps.data<float>(), *bcs = selected.data<float>() + rank;
   const float *as = a.data<float>(), *ds = d.data<float>();
   float* ys = y.mutable_data<float>();
-
   const int64_t blocks = (inner + kChannels - 1) / kChannels;
   parallel_for(static_cast<int64_t>(step.sequences.size()) * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
@@ -121,9 +138,7 @@ Tensor MambaMixer::operator()(const Tensor& x, const RecurrentStep& step, int la
       }
     }
   });
-  step.hook_state(layer, 1);
-  const Tensor gate = step.hooks(HookPoint::kGate, layer, activate(activation, narrow(parts, 1, inner, inner)));
-  return out(mul(y, gate));
+  return y;
 }
 
 int64_t mamba_inner_size(const ConfigReader& config, int64_t hidden) {

@@ -26,6 +26,9 @@ struct MambaMixer {
 
   // State tensors of the layer: the convolution's history [taps - 1, inner] and h [state, inner].
   Tensor operator()(const Tensor& x, const RecurrentStep& step, int layer) const;  // [tokens, hidden]
+
+ private:
+  Tensor scan(const Tensor& u, const Tensor& steps, const Tensor& selected, const RecurrentStep& step, int layer) const;
 };
 
 // How many channels Mamba and Mamba 2 work on inside: intermediate_size, or expand times the hidden size.

@@ -13,6 +13,7 @@
 #include "ops/mul.h"
 #include "ops/narrow.h"
 #include "ops/neg.h"
+#include "ops/recurrent_kernels.h"
 #include "ops/reshape.h"
 #include "ops/rms_norm.h"
 #include "ops/softplus.h"
@@ -114,7 +115,16 @@ Tensor Mamba2Mixer::operator()(const Tensor& x, const RecurrentStep& step, int l
 
 Tensor Mamba2Mixer::scan(const Tensor& x, const Tensor& convolved, const Tensor& dt, const RecurrentStep& step,
                          int layer) const {
-  const Tensor y = empty({x.dim(0), inner()}, DType::kF32, x.device());
+  Tensor y = empty({x.dim(0), inner()}, DType::kF32, x.device());
+  if (const RecurrentKernels* kernels = recurrent_kernels(x.device())) {
+    const int64_t shared = groups * states;
+    const Tensor b = narrow(convolved, 1, inner(), shared), c = narrow(convolved, 1, inner() + shared, shared);
+    for (const RecurrentStep::Rows& rows : step.sequences) {
+      const auto of = [&](const Tensor& all) { return narrow(all, 0, rows.begin, rows.count); };
+      kernels->mamba2(of(x), of(dt), of(b), of(c), a, d, step.state(rows, layer, 1), of(y));
+    }
+    return y;
+  }
   const int64_t x_stride = x.strides()[0], bc_stride = conv_channels(), heads_per_group = heads / groups;
   const float *xs = x.data<float>(), *bs = convolved.data<float>() + inner(), *cs = bs + groups * states;
   const float *dts = dt.data<float>(), *as = a.data<float>(), *ds = d.data<float>();

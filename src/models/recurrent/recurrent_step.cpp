@@ -1,9 +1,14 @@
 #include "models/recurrent/recurrent_step.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "ops/check.h"
 
 namespace wick {
+
+void copy_values(const Tensor& from, const Tensor& to) {
+  find_kernel("state", to.device(), &KernelTable::copy)(from, to);
+}
 
 RecurrentStep::RecurrentStep(const ForwardBatch& batch, size_t tensors_per_layer) : per_layer(tensors_per_layer) {
   positions.reserve(batch.tokens.size());
@@ -37,8 +42,7 @@ void RecurrentStep::hook_state(int layer, size_t index) const {
     const Tensor shown = stored.with_layout(stored.layout().unsqueeze(0));
     const Tensor changed = hooked.hooks->run(HookPoint::kState, layer, shown, hooked.positions.last(1));
     if (changed.raw() == stored.raw()) continue;
-    std::memcpy(stored.mutable_data<float>(), changed.contiguous().data<float>(),
-                static_cast<size_t>(stored.numel()) * sizeof(float));
+    copy_values(changed, shown);
   }
 }
 

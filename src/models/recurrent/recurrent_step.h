@@ -33,4 +33,7 @@ struct RecurrentStep {
   BatchHooks hooks;
 };
 
+// Writes values over others, of the same shape on the same device.
+void copy_values(const Tensor& from, const Tensor& to);
+
 }  // namespace wick

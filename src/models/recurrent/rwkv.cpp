@@ -8,6 +8,7 @@
 #include "ops/add.h"
 #include "ops/exp.h"
 #include "tensor/arena.h"
+#include "tensor/create.h"
 
 namespace wick {
 namespace {
@@ -32,9 +33,12 @@ class Rwkv final : public RecurrentModel {
   }
 
   RecurrentState new_state() const override {
+    const ArenaPause keep;
     RecurrentState state = RecurrentModel::new_state();
     for (size_t i = kRwkvSums; i < state.tensors.size(); i += kRwkvStateCount) {
-      std::fill_n(state.tensors[i].mutable_data<float>() + 2 * inner_, inner_, kRwkvNoExponent);
+      const Tensor sums = zeros({3, inner_});
+      std::fill_n(sums.mutable_data<float>() + 2 * inner_, inner_, kRwkvNoExponent);
+      state.tensors[i] = sums.to_device(device());
     }
     return state;
   }

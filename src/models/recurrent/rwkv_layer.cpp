@@ -1,12 +1,15 @@
 #include "models/recurrent/rwkv_layer.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/thread_pool.h"
 #include "models/recurrent/fast_exp.h"
+#include "ops/add.h"
 #include "ops/broadcast_as.h"
 #include "ops/mul.h"
+#include "ops/narrow.h"
+#include "ops/neg.h"
+#include "ops/recurrent_kernels.h"
 #include "ops/relu.h"
 #include "ops/sigmoid.h"
 #include "ops/sqr.h"
@@ -19,24 +22,21 @@ constexpr int64_t kChannels = 64;  // that one thread takes through all tokens
 
 // The row before each row: of the same sequence, from the state for its first. The last one becomes the state.
 Tensor rows_before(const Tensor& x, const RecurrentStep& step, int layer, RwkvState state) {
-  const Tensor before = empty_like(x);
-  const int64_t hidden = x.dim(1);
-  const auto row_bytes = static_cast<size_t>(hidden) * sizeof(float);
-  const float* from = x.data<float>();
-  float* to = before.mutable_data<float>();
+  Tensor before = empty_like(x);
   for (const RecurrentStep::Rows& rows : step.sequences) {
-    float* last = step.state(rows, layer, state).mutable_data<float>();
-    std::memcpy(to + rows.begin * hidden, last, row_bytes);
-    std::memcpy(to + (rows.begin + 1) * hidden, from + rows.begin * hidden,
-                static_cast<size_t>(rows.count - 1) * row_bytes);
-    std::memcpy(last, from + (rows.begin + rows.count - 1) * hidden, row_bytes);
+    const Tensor& last = step.state(rows, layer, state);
+    const Tensor last_row = last.with_layout(last.layout().unsqueeze(0));
+    copy_values(last_row, narrow(before, 0, rows.begin, 1));
+    copy_values(narrow(x, 0, rows.begin, rows.count - 1), narrow(before, 0, rows.begin + 1, rows.count - 1));
+    copy_values(narrow(x, 0, rows.begin + rows.count - 1, 1), last_row);
   }
   return before;
 }
 
 // x * share + before * (1 - share)
 Tensor blend(const Tensor& x, const Tensor& before, const Tensor& share) {
-  const Tensor out = empty_like(x);
+  if (!x.device().is_host()) return add(mul(x, share), mul(before, add(neg(share), 1.0)));
+  Tensor out = empty_like(x);
   const int64_t hidden = x.dim(1);
   const float *xs = x.data<float>(), *befores = before.data<float>(), *shares = share.data<float>();
   float* outs = out.mutable_data<float>();
@@ -73,13 +73,22 @@ void average_token(const float* __restrict key, const float* __restrict value, c
 }  // namespace
 
 Tensor RwkvTimeMix::average(const Tensor& keys, const Tensor& values, const RecurrentStep& step, int layer) const {
-  const Tensor out = empty_like(keys);
+  Tensor out = empty_like(keys);
   const int64_t inner = keys.dim(1), blocks = (inner + kChannels - 1) / kChannels;
   // The same for every token, unless somebody is looking.
   Tensor decays = decay;
   const bool per_token = step.hooks_touch(HookPoint::kDecay);
   if (per_token) {
     decays = step.hooks(HookPoint::kDecay, layer, broadcast_as(decay, keys.shape()).contiguous()).contiguous();
+  }
+  if (const RecurrentKernels* kernels = recurrent_kernels(keys.device())) {
+    decays = broadcast_as(decays, keys.shape());
+    for (const RecurrentStep::Rows& rows : step.sequences) {
+      const auto of = [&](const Tensor& all) { return narrow(all, 0, rows.begin, rows.count); };
+      kernels->rwkv(of(keys), of(values), of(decays), bonus, step.state(rows, layer, kRwkvSums), of(out));
+    }
+    step.hook_state(layer, kRwkvSums);
+    return out;
   }
   const float *ks = keys.data<float>(), *vs = values.data<float>(), *ds = decays.data<float>();
   const float* bonuses = bonus.data<float>();

@@ -1,0 +1,275 @@
+#include "backends/cuda/hopper.cuh"
+#include "backends/cuda/packed_product.cuh"
+
+// One row of x on Hopper. A warp has two rows of weights at a time, a tile, of which the tensor cores see all kParts
+// parts of k at once: the 16 rows of their first operand are the parts of the one row, then those of the other, and the
+// columns of their second operand are the parts of x. Of the results those count where both are of one part; the others
+// cost nothing, because with one row of x most of what tensor cores do is for nothing anyway. So warps never wait for
+// each other, and what they fetch are whole rows: pieces of rows that share lines of memory with other pieces cost up
+// to a third of its rate.
+namespace wick::cuda {
+namespace {
+
+constexpr int kMostWarps = 12;
+constexpr int kHeldTiles = 8;  // whose sums wait to be added up, by a lane for each row
+static_assert(kHeldTiles * 2 <= 32);
+constexpr int kMostSlots = 5;  // for rows that a warp has or waits for; with more of them x comes late
+constexpr int kPartGap = 64;   // behind a part of x: two parts that lie side by side are in different banks
+
+struct Stream {
+  WeightPlan plan;
+  int first[kMostJobs];  // tiles of the jobs
+  int tiles;
+  int warps, slots;  // warps that multiply; the one behind them fetches for them
+};
+
+// Parts are whole halves of supers: k is a multiple of this. Longer rows leave too few warps.
+constexpr int64_t kMostColumns = 8192;
+constexpr int64_t kColumnStep = kParts * kSuper / 2;
+__host__ __device__ __forceinline__ int halves_of_part(int64_t k) { return static_cast<int>(k / kColumnStep); }
+__host__ __device__ __forceinline__ int part_pitch(int64_t k) { return halves_of_part(k) * kHalfBytes + kPartGap; }
+// Rows come with up to 15 bytes before and behind them, unless all of them lie at multiples of 16.
+template <typename Block>
+__host__ __device__ __forceinline__ int slot_bytes(const WeightPlan& plan) {
+  const int row = static_cast<int>(plan.k / kSuper) * Fragments<Block>::kBytes;
+  return plan.ld % 16 == 0 && row % 16 == 0 ? row : (row + 15 + 15) / 16 * 16;
+}
+
+#if WICK_HOPPER
+// The upper or lower row of a tile; gated: of gate or of up.
+struct RowPlace {
+  int job, row;
+};
+__device__ __forceinline__ RowPlace row_place(const Stream& stream, int tile, int lower) {
+  const WeightPlan& plan = stream.plan;
+  if (plan.gated) return {lower, tile};
+  int job = 0;
+  if (plan.count > 1 && tile >= stream.first[1]) job = plan.count > 2 && tile >= stream.first[2] ? 2 : 1;
+  return {job, (tile - stream.first[job]) * 2 + lower};
+}
+// A row behind the last is the last one once more.
+__device__ __forceinline__ const uint8_t* row_data(const Stream& stream, const RowPlace& place) {
+  const WeightJob& job = stream.plan.jobs[place.job];
+  return static_cast<const uint8_t*>(job.weights) + min(place.row, static_cast<int>(job.n) - 1) * stream.plan.ld;
+}
+
+// All parts of two rows against those of x, `halves` each. Of lane 4g + t: where part g of x has what the lane needs.
+template <typename Block>
+__device__ __forceinline__ void multiply_rows(float (&sum)[1][4], const uint8_t* upper, const uint8_t* lower,
+                                              int halves, int g, int t, const char* x) {
+  using Format = Fragments<Block>;
+  constexpr bool kAligned = Format::kBytes % 16 == 0;
+  constexpr auto kAll = [](int) { return true; };
+  if (halves % 2 == 0) {
+    const int begin = g * (halves / 2) * Format::kBytes;
+    for (int i = 0; i < halves / 2; ++i) {
+      const int at = begin + i * Format::kBytes;
+      multiply_quarters<Format, kAligned>(sum, upper + at, lower + at, t, kSuper / 32, x + i * 2 * kHalfBytes, 0, kAll);
+    }
+  } else {
+    for (int i = 0; i < halves; ++i) {
+      const int half = g * halves + i, at = half / 2 * Format::kBytes;
+      const auto upper_scales = Format::template scales<kAligned>(upper + at, t, kSuper / 32);
+      const auto lower_scales = Format::template scales<kAligned>(lower + at, t, kSuper / 32);
+      multiply_half<Format, kAligned>(sum, upper + at, lower + at, upper_scales, lower_scales, half % 2, t,
+                                      x + i * kHalfBytes, 0, kAll);
+    }
+  }
+}
+#endif
+
+template <typename Block, typename X>
+__global__ void __launch_bounds__((kMostWarps + 1) * 32, 1)
+    packed_stream_kernel(const __grid_constant__ Stream stream) {
+#if WICK_HOPPER
+  using Format = Fragments<Block>;
+  extern __shared__ __align__(128) char memory[];  // x in f16, [kParts, part_pitch], then the slots of the warps
+  __shared__ typename InputRow<X, true, false>::Shared reduced;
+  __shared__ float inverse_of_x;
+  __shared__ uint64_t full_barriers[kMostWarps * kMostSlots], empty_barriers[kMostWarps * kMostSlots];
+  __shared__ __align__(16) float sums[kMostWarps][kHeldTiles * 2 * kParts];  // of parts, of rows that are not done
+  const WeightPlan& plan = stream.plan;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const int blocks = static_cast<int>(gridDim.x), tile_step = blocks * stream.warps;
+  const int row_bytes = static_cast<int>(plan.k / kSuper) * Format::kBytes, bytes = slot_bytes<Block>(plan);
+  const int pitch = part_pitch(plan.k), slots = stream.slots;
+  const char* rings = memory + kParts * pitch;
+
+  // A lane of one more warp fetches for each warp. Its next row:
+  const bool fetches = warp == stream.warps && lane < stream.warps;
+  int next_tile = lane * blocks + static_cast<int>(blockIdx.x), next_lower = 0, next_slot = 0;
+  const auto fetch_next = [&] {
+    const uint8_t* row = row_data(stream, row_place(stream, next_tile, next_lower));
+    const int shift = low_bits<Block>(row), size = (shift + row_bytes + 15) / 16 * 16;
+    const uint32_t barrier = shared_address(full_barriers + lane * kMostSlots + next_slot);
+    arrive_and_expect(barrier, size);
+    fetch_bytes(shared_address(rings + (lane * slots + next_slot) * bytes), row - shift, size, barrier);
+    if (++next_slot == slots) next_slot = 0;
+    if (next_lower) next_tile += tile_step;
+    next_lower ^= 1;
+  };
+  let_next_start();
+  if (fetches) {
+    for (int i = 0; i < slots; ++i) {
+      init_barrier(shared_address(full_barriers + lane * kMostSlots + i), 1);
+      init_barrier(shared_address(empty_barriers + lane * kMostSlots + i), 1);
+    }
+    publish_barriers();
+    if (!plan.steady) wait_for_previous();
+    for (int i = 0; i < slots && next_tile < stream.tiles; ++i) fetch_next();
+  }
+  const typename InputRow<X, true, false>::Norm norm(plan);
+
+  wait_for_previous();
+  if (threadIdx.x < kThreads) {
+    // Parts are multiples of half a super; of so few of them a quotient of floats is exact.
+    const float per_half = 1.0f / static_cast<float>(halves_of_part(plan.k));
+    const int moved = moved_bytes(Format::kOrder);
+    const float inverse = place_row<X>(plan, reduced, norm, [&](int column) {
+      const int at = column * 2 + moved;
+      const int part = static_cast<int>((static_cast<float>(at / kHalfBytes) + 0.5f) * per_half);
+      return memory + at + part * kPartGap;
+    });
+    if (threadIdx.x == 0) inverse_of_x = inverse;
+  }
+  __syncthreads();
+  if (fetches) {
+    for (uint32_t parity = 0; next_tile < stream.tiles;) {
+      if (!has_just_passed(shared_address(empty_barriers + lane * kMostSlots + next_slot), parity)) continue;
+      fetch_next();
+      if (next_slot == 0) parity ^= 1;
+    }
+  }
+  if (warp >= stream.warps) return;
+
+  const int first_tile = warp * blocks + static_cast<int>(blockIdx.x);
+  const uint32_t full = shared_address(full_barriers + warp * kMostSlots);
+  const uint32_t empty = shared_address(empty_barriers + warp * kMostSlots);
+  const char* ring = rings + warp * slots * bytes;
+  const char* x = memory + g * pitch + t * 16;
+  const int halves = halves_of_part(plan.k);
+  int slot = 0;
+  uint32_t parity = 0;
+  const auto take_row = [&](int tile, int lower) {
+    wait_barrier(full + static_cast<uint32_t>(slot * 8), parity);
+    const auto* row = reinterpret_cast<const uint8_t*>(ring + slot * bytes);
+    if constexpr (!Format::kWhole) {
+      if (bytes != row_bytes) row += low_bits<Block>(row_data(stream, row_place(stream, tile, lower)));
+    }
+    if (++slot == slots) {
+      slot = 0;
+      parity ^= 1;
+    }
+    return row;
+  };
+  for (int group = first_tile; group < stream.tiles; group += kHeldTiles * tile_step) {
+    // Of some tiles at a time: lane 2j has the result of the upper row of tile j, lane 2j + 1 that of the lower.
+    const int tile_of_lane = group + lane / 2 * tile_step;
+    const RowPlace place = row_place(stream, min(tile_of_lane, stream.tiles - 1), lane % 2);
+    const WeightJob& job = plan.jobs[place.job];
+    const bool is_there = lane < kHeldTiles * 2 && tile_of_lane < stream.tiles && place.row < job.n;
+    const float bias = is_there && job.bias ? job.bias[place.row] : 0;
+    const float residual = is_there && job.residual ? job.residual[place.row] : 0;
+    float* held = sums[warp];
+    for (int tile = group; tile < min(stream.tiles, group + kHeldTiles * tile_step); tile += tile_step) {
+      const int first_slot = slot;
+      const uint8_t* upper = take_row(tile, 0);
+      const int second_slot = slot;
+      const uint8_t* lower = take_row(tile, 1);
+      float sum[1][4] = {};
+      multiply_rows<Block>(sum, upper, lower, halves, g, t, x);
+      __syncwarp();
+      if (lane < 2) arrive(empty + static_cast<uint32_t>((lane == 0 ? first_slot : second_slot) * 8));
+      // What part g of both rows makes with part g of x is with lane t = g / 2.
+      if (t == g / 2) {
+        held[g] = g % 2 ? sum[0][1] : sum[0][0];
+        held[kParts + g] = g % 2 ? sum[0][3] : sum[0][2];
+      }
+      held += 2 * kParts;
+    }
+    __syncwarp();
+    float total = 0;
+    if (is_there) {
+      const float* parts = sums[warp] + lane * kParts;
+#pragma unroll
+      for (int i = 0; i < kParts; ++i) total += parts[i];
+    }
+    float product = __fmul_rn(total, inverse_of_x);
+    if (job.bias) product += bias;
+    if (plan.gated) product = gated(product, __shfl_down_sync(0xffffffffu, product, 1));
+    if (job.residual) product += residual;
+    if (is_there && (!plan.gated || lane % 2 == 0)) static_cast<X*>(job.out)[place.row] = to<X>(product);
+    __syncwarp();
+  }
+#endif
+}
+
+constexpr int kStaticBytes = 8 * 1024;  // at most, of shared memory
+constexpr int kHalfRoom = 113 * 1024 - kStaticBytes, kSmallShare = 128 * 1024;
+
+template <typename Block>
+int shared_bytes(const WeightPlan& plan, int warps, int slots) {
+  constexpr int kBehind = 16;  // words that are not aligned are read with the one behind them
+  return kParts * part_pitch(plan.k) + warps * slots * slot_bytes<Block>(plan) + kBehind;
+}
+
+// No warps: there is no room.
+template <typename Block>
+Stream shape_of(const Runtime& use, const WeightPlan& plan) {
+  Stream stream{};
+  stream.plan = plan;
+  for (int i = 0; i < plan.count; ++i) {
+    stream.first[i] = stream.tiles;
+    if (i == 0 || !plan.gated) stream.tiles += static_cast<int>(plan.gated ? plan.jobs[i].n : (plan.jobs[i].n + 1) / 2);
+  }
+  const int room = use.shared_bytes - kStaticBytes;
+  const auto try_shape = [&](int room_used, int warps, int fewest_slots) {
+    int slots = kMostSlots;
+    while (slots >= fewest_slots && shared_bytes<Block>(plan, warps, slots) > room_used) --slots;
+    if (slots < fewest_slots) return false;
+    stream.warps = warps;
+    stream.slots = slots;
+    return true;
+  };
+  // Where each multiprocessor has little to do, a block leaves room for one of the next kernel, which then starts
+  // early.
+  const int64_t share = int64_t{stream.tiles} * 2 * slot_bytes<Block>(plan) / use.multiprocessors;
+  if (share <= kSmallShare && try_shape(kHalfRoom, 8, 3)) return stream;
+  if (try_shape(room, 12, 4)) return stream;
+  for (int warps = 8; warps >= 4 && !try_shape(room, warps, 3);) --warps;
+  return stream;
+}
+
+template <typename Block, typename X>
+void launch(Device device, const WeightPlan& plan) {
+  const Runtime& use = runtime(device);
+  const Stream stream = shape_of<Block>(use, plan);
+  const int blocks = std::min(stream.tiles, use.multiprocessors), threads = std::max((stream.warps + 1) * 32, kThreads);
+  allow_shared<packed_stream_kernel<Block, X>>(device, use.shared_bytes - kStaticBytes);
+  launch_dependent(device, "matmul", packed_stream_kernel<Block, X>, static_cast<unsigned>(blocks),
+                   static_cast<unsigned>(threads),
+                   static_cast<size_t>(shared_bytes<Block>(plan, stream.warps, stream.slots)), stream);
+}
+
+}  // namespace
+
+bool fits_packed_stream(const Runtime& use, const WeightPlan& plan) {
+  if (!use.hopper || plan.m != 1 || plan.up || plan.k % kColumnStep != 0 || plan.k > kMostColumns) return false;
+  bool fits = false, whole = plan.ld % 16 == 0;  // rows lie at multiples of 16 bytes
+  for (int i = 0; i < plan.count; ++i) {
+    if (plan.jobs[i].n == 0) return false;
+    whole &= aligned(plan.jobs[i].weights, 16);
+  }
+  visit_packed(plan.dtype, [&](auto block) {
+    using Block = decltype(block);
+    using Format = Fragments<Block>;
+    if constexpr (Format::kKnown) fits = (whole || Format::kBytes % 16 != 0) && shape_of<Block>(use, plan).warps > 0;
+  });
+  return fits;
+}
+
+void multiply_packed_stream(Device device, const WeightPlan& plan) {
+  visit_fragments(plan, [&](auto block, auto x) { launch<decltype(block), decltype(x)>(device, plan); });
+}
+
+}  // namespace wick::cuda
