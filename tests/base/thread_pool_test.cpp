@@ -101,13 +101,17 @@ TEST(ThreadPool, IdleWorkersSleep) {
   if (!kHasThreads) GTEST_SKIP() << "this build has no threads";
   ThreadPool::instance().resize(4);
   parallel_for(1000, 1, [](int64_t, int64_t) {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  timespec before{}, after{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
-  const double used =
-      static_cast<double>(after.tv_sec - before.tv_sec) + 1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+  // Workers that are slow to fall asleep on a busy machine have several tries; one that spins has none.
+  double used = 1;
+  for (int tries = 0; tries < 10 && used >= 0.02; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    timespec before{}, after{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    used =
+        static_cast<double>(after.tv_sec - before.tv_sec) + 1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+  }
   EXPECT_LT(used, 0.02) << "idle threads used " << used << " s of CPU in 0.1 s";
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/generator.h"
 #include "support/api_server.h"
+#include "support/comes_true.h"
 #include "support/needs_ember.h"
 
 namespace wick {

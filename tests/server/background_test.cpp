@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/api_server.h"
+#include "support/comes_true.h"
 #include "support/needs_ember.h"
 #include "support/temp_folder.h"
 

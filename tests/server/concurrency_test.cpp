@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "support/api_server.h"
+#include "support/comes_true.h"
 #include "support/known_answers.h"
 
 namespace wick {

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "support/api_server.h"
+#include "support/comes_true.h"
 #include "support/errors.h"
 #include "support/needs_ember.h"
 #include "support/temp_folder.h"

@@ -13,6 +13,7 @@
 
 #include "server/heap_limits.h"
 #include "support/api_server.h"
+#include "support/comes_true.h"
 #include "support/fault_visits.h"
 #include "support/sanitized.h"
 

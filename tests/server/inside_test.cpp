@@ -10,6 +10,7 @@
 #include "interp/sweep.h"
 #include "interp/text_measures.h"
 #include "interp/vocab_row.h"
+#include "support/comes_true.h"
 #include "support/inspect_server.h"
 #include "support/needs_ember.h"
 #include "text/base64.h"

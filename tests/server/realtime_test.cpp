@@ -3,6 +3,7 @@
 
 #include "media/resampler.h"
 #include "support/api_server.h"
+#include "support/comes_true.h"
 #include "support/needs_ember.h"
 #include "support/realtime_client.h"
 #include "support/speech_samples.h"

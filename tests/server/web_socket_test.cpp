@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/json.h"
+#include "support/comes_true.h"
 #include "support/self_signed.h"
 #include "support/temp_folder.h"
 #include "support/test_http_server.h"
@@ -86,15 +87,10 @@ class WebSockets : public testing::Test {
   }
   // Nothing of any client is left.
   void expect_all_gone() {
-    double connections = -1, sockets = -1;
-    for (int i = 0; i < 2000 && (connections != 0 || sockets != 0 || echo_.alive != 0); ++i) {
-      connections = metrics_->gauge("wick_http_connections", "").value();
-      sockets = metrics_->gauge("wick_web_sockets", "").value();
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    EXPECT_EQ(connections, 0);
-    EXPECT_EQ(sockets, 0);
-    EXPECT_EQ(echo_.alive, 0);
+    EXPECT_TRUE(comes_true([&] {
+      return metrics_->gauge("wick_http_connections", "").value() == 0 &&
+             metrics_->gauge("wick_web_sockets", "").value() == 0 && echo_.alive == 0;
+    }));
   }
 
   Echo::Shared echo_;

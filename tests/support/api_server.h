@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "engine/ember.h"
@@ -80,15 +79,5 @@ class ApiServer {
   std::unique_ptr<Api> api_;
   std::unique_ptr<HttpServer> server_;  // last: it uses the others
 };
-
-// Looks again and again, for ten seconds at most.
-template <typename Condition>
-bool comes_true(const Condition& condition) {
-  for (int i = 0; i < 2000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
-}
 
 }  // namespace wick
