@@ -32,6 +32,8 @@ target_include_directories(wick_cuda_kernels PRIVATE ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(wick_cuda_kernels PRIVATE WICK_CUDA=1)
 target_compile_options(wick_cuda_kernels PRIVATE --extended-lambda --expt-relaxed-constexpr
                        -Wno-deprecated-gpu-targets $<$<BOOL:${WICK_WERROR}>:-Werror=all-warnings>)
+# Sums and products apart, as on the host, whose bits it is to have.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/backends/cuda/draw_tokens.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
 target_sources(wick_core PRIVATE ${cuda_sources} $<TARGET_OBJECTS:wick_cuda_kernels>)
 target_compile_definitions(wick_core PUBLIC WICK_CUDA=1)
 target_link_libraries(wick_core PRIVATE CUDA::cudart_static)

@@ -184,9 +184,9 @@ class ModelBench {
  private:
   // The likeliest tokens, chosen on the device as the engine has it done.
   static void choose(const Tensor& logits) {
-    const Tensor picked = empty({logits.dim(0), 2}, DType::kI32, logits.device());
-    fused_kernels(logits.device())->top_logits(logits, 1, picked);
-    picked.to_device(Device::cpu());
+    const Tensor chosen = empty({logits.dim(0)}, DType::kI32, logits.device());
+    fused_kernels(logits.device())->draw_tokens(logits, std::vector<TokenDraw>(logits.dim(0)), chosen);
+    chosen.to_device(Device::cpu());
   }
 
   int32_t token() { return static_cast<int32_t>(++drawn_ * 7919 % static_cast<uint64_t>(model_.facts().vocabulary)); }

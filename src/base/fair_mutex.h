@@ -21,9 +21,14 @@ class FairMutex {
     }
     turn_.notify_all();
   }
+  // Whether somebody waits; to be asked while holding it.
+  bool is_wanted() const {
+    const std::lock_guard hold(mutex_);
+    return next_ - now_ > 1;
+  }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable turn_;
   uint64_t next_ = 0, now_ = 0;
 };

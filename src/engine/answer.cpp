@@ -30,9 +30,13 @@ void Answer::check_numbers(std::span<const float> logits) const {
 }
 
 Answer::Step Answer::take(const TokenLogits& logits) {
-  const std::span<const uint32_t> allowed = guide_ ? guide_->mask() : std::span<const uint32_t>();
-  check_numbers(logits.logits);
-  Step step{sampler_.sample(logits, allowed)};
+  Step step;
+  if (logits.drawn >= 0) {
+    step.choice.token = logits.drawn;
+  } else {
+    check_numbers(logits.logits);
+    step.choice = sampler_.sample(logits.logits, guide_ ? guide_->mask() : std::span<const uint32_t>());
+  }
   const int32_t token = step.choice.token;
   if (model_.is_end(token) && !params_.ignore_end) {
     end(StopReason::kEndOfText);

@@ -39,8 +39,11 @@ class Answer {
     std::string text;       // what can be shown now
     bool is_shown = false;  // the token is part of the answer: all are but the one that ends it
   };
-  // How many of the highest logits take() needs; 0: all.
-  int64_t best_needed() const { return guide_ ? 0 : sampler_.best_needed(); }
+  // How another can draw what take() would choose once `ahead` more tokens were taken; nothing: take() needs the
+  // logits.
+  std::optional<TokenDraw> plain_draw(int64_t ahead = 0) const {
+    return guide_ ? std::nullopt : sampler_.plain_draw(ahead);
+  }
   // Chooses the next token. Throws Error(kBadFile) for logits that are not numbers, naming the
   // weight at fault, and Error(kInvalidArgument) when the grammar allows no token.
   Step take(const TokenLogits& logits);

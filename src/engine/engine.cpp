@@ -49,6 +49,7 @@ void Engine::end_all() {
     list.back()->answer->end(StopReason::kCancelled);
     end(*list.back());
   }
+  book_.tell_news();
   const Lock inbox(inbox_mutex_);
   is_busy_ = false;
 }
@@ -106,20 +107,40 @@ bool Engine::is_idle() const {
 bool Engine::step() {
   const std::lock_guard turn(compute_turn());
   const StepPlan plan = next_plan();
+  const bool tells_late = !plan.empty() && may_tell_late();  // while the device computes
+  if (!tells_late) tell_news();
   if (plan.empty()) return false;
   std::vector<std::shared_ptr<OpenRequest>> requests;  // outlive the sequences
   for (const Planned& planned : plan) requests.push_back(planned.sequence->request);
   const ArenaScope scope(arena_);
   const auto start = EngineClock::now();
   try {
-    const Logits logits = forward(plan);
+    Logits logits = forward(plan);
+    if (tells_late) tell_news();
+    logits.fetch();
     take_tokens(plan, logits, seconds_between(start, EngineClock::now()));
+    if (!may_tell_late()) tell_news();
   } catch (const Error& error) {
     fail_all(requests, error);
   } catch (const std::bad_alloc&) {
     fail_all(requests, Error(ErrorCode::kOutOfMemory, "there was no memory for a pass"));
   }
   return true;
+}
+
+// Listeners of a model on a GPU hear of a pass while the next one is computed, unless there is none, somebody else's
+// comes first, or somebody looks at values that it would overwrite.
+bool Engine::may_tell_late() const {
+  if (model_->model().device() == Device::cpu() || scheduler_.running().empty() || compute_turn().is_wanted()) {
+    return false;
+  }
+  return std::none_of(scheduler_.running().begin(), scheduler_.running().end(),
+                      [](const auto& sequence) { return sequence->request->has_hooks(); });
+}
+
+void Engine::tell_news() {
+  const Lock lock(state_mutex_);
+  book_.tell_news();
 }
 
 StepPlan Engine::next_plan() {
@@ -202,7 +223,7 @@ void Engine::end_late() {
 Logits Engine::forward(const StepPlan& plan) {
   batch_.clear();
   logit_rows_.clear();
-  best_needed_.clear();
+  draws_.clear();
   for (const Planned& planned : plan) {
     Sequence& sequence = *planned.sequence;
     const auto first_row = static_cast<int64_t>(batch_.tokens.size());
@@ -222,11 +243,14 @@ Logits Engine::forward(const StepPlan& plan) {
     }
     for (int64_t row = 0; row < wanted.scored; ++row) batch_.logit_rows.push_back(first_row + row);
     for (int64_t row = rows - wanted.chosen; row < rows; ++row) batch_.logit_rows.push_back(first_row + row);
-    best_needed_.resize(best_needed_.size() + static_cast<size_t>(wanted.scored), 0);
-    best_needed_.resize(batch_.logit_rows.size(), sequence.answer->best_needed());
+    draws_.resize(draws_.size() + static_cast<size_t>(wanted.scored));
+    const bool is_forked = sequence.request->choices_begun < sequence.request->wanted.choices;  // others draw as well
+    for (int64_t row = 0; row < wanted.chosen; ++row) {
+      draws_.push_back(is_forked ? std::nullopt : sequence.answer->plain_draw(row));
+    }
     logit_rows_.push_back(wanted);
   }
-  return {model_->model().forward(batch_, memory_.cache()), best_needed_};
+  return {model_->model().forward(batch_, memory_.cache()), draws_};
 }
 
 void Engine::take_tokens(const StepPlan& plan, const Logits& logits, double seconds) {
@@ -301,7 +325,7 @@ void Engine::tell_progress(const Planned& planned) {
   const int64_t done = std::min(planned.sequence->computed + planned.tokens, planned.sequence->prompt_tokens);
   if (done <= request.prompt_done) return;
   request.prompt_done = done;
-  RequestBook::tell_progress(request);
+  book_.add_progress(planned.sequence->request);
 }
 
 // Chooses tokens until one is not what was guessed; returns how many guesses were right.
@@ -319,12 +343,12 @@ int64_t Engine::choose(Sequence& sequence, const LogitRows& rows, const Logits& 
 }
 
 void Engine::choose_one(Sequence& sequence, const TokenLogits& logits) {
-  const Answer::Step step = sequence.answer->take(logits);
+  Answer::Step step = sequence.answer->take(logits);
   note_token(sequence);
   if (!step.is_shown) return;
   ++counters_.generated_tokens;
   sequence.tokens.push_back(step.choice.token);
-  RequestBook::tell_token(*sequence.request, sequence.choice, step);
+  book_.add_token(sequence.request, sequence.choice, std::move(step));
 }
 
 void Engine::note_token(Sequence& sequence) {
@@ -365,11 +389,11 @@ void Engine::end(Sequence& sequence) {
   if (sequence.first_token) result.decode_seconds = seconds_between(*sequence.first_token, now);
   const int64_t choice = sequence.choice;
   scheduler_.remove(sequence);
-  RequestBook::tell_end(*request, choice, rest, result);
+  book_.add_end(request, choice, rest, result);
   --request->choices_left;
   // Choices that never began end as the one they would have come from.
   for (; choice == 0 && request->choices_begun < request->wanted.choices; ++request->choices_begun) {
-    RequestBook::tell_end(*request, request->choices_begun, rest, result);
+    book_.add_end(request, request->choices_begun, rest, result);
     --request->choices_left;
   }
   if (request->choices_left > 0) return;
@@ -383,15 +407,14 @@ void Engine::fail(const std::shared_ptr<OpenRequest>& request, const Error& erro
   if (!book_.find(request->listeners.front().id)) return;  // has failed already
   for (Sequence* sequence : sequences_of(*request)) scheduler_.remove(*sequence);
   ++counters_.failed;
-  RequestEvent event{RequestEvent::Kind::kError};
-  event.error = &error;
-  RequestBook::tell(*request, event);
+  book_.add_error(request, error);
   book_.close(*request);
 }
 
 void Engine::fail_all(const std::vector<std::shared_ptr<OpenRequest>>& requests, const Error& error) {
   const Lock lock(state_mutex_);
   for (const auto& request : requests) fail(request, error);
+  book_.tell_news();
   const Lock inbox(inbox_mutex_);
   is_busy_ = !scheduler_.empty();
 }

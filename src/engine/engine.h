@@ -69,6 +69,8 @@ class Engine {
   void start(Submission submission);
   void end_cancelled(const std::vector<RequestId>& ids);
   void end_late();
+  bool may_tell_late() const;
+  void tell_news();
   StepPlan next_plan();
   Logits forward(const StepPlan& plan);
   void take_tokens(const StepPlan& plan, const Logits& logits, double seconds);
@@ -107,8 +109,8 @@ class Engine {
 
   Arena arena_;
   ForwardBatch batch_;
-  std::vector<LogitRows> logit_rows_;  // per planned sequence
-  std::vector<int64_t> best_needed_;   // per row of logits
+  std::vector<LogitRows> logit_rows_;            // per planned sequence
+  std::vector<std::optional<TokenDraw>> draws_;  // per row of logits
 };
 
 // Runs an engine on a thread of its own, as long as it lives.

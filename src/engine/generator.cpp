@@ -119,7 +119,11 @@ class Generator::Run {
       event.done = done;
       event.total = total;
       if (!callback_(event)) return answer_.end(StopReason::kCancelled);
-      if (last) take({logits, std::array{answer_.best_needed()}}, 0);
+      if (last) {
+        Logits row(logits, std::array{answer_.plain_draw()});
+        row.fetch();
+        take(row, 0);
+      }
     }
     if (!answer_.wants_tokens()) answer_.end(StopReason::kLength);
   }
@@ -134,8 +138,10 @@ class Generator::Run {
     const auto start = generator_.tokens_.size();
     const ArenaScope scope(generator_.arena_);
     const auto rows = static_cast<int64_t>(pending_.size());
-    const std::vector<int64_t> best(pending_.size(), answer_.best_needed());
-    const Logits logits(generator_.forward(pending_, rows, hooks()), best);
+    draws_.clear();
+    for (int64_t ahead = 0; ahead < rows; ++ahead) draws_.push_back(answer_.plain_draw(ahead));
+    Logits logits(generator_.forward(pending_, rows, hooks()), draws_);
+    logits.fetch();
     int64_t row = 0;
     while (true) {
       const int32_t token = take(logits, row++);
@@ -194,6 +200,7 @@ class Generator::Run {
   Answer answer_;
   SequenceHooks hooks_;
   std::vector<int32_t> pending_;
+  std::vector<std::optional<TokenDraw>> draws_;  // per pending token
   GenerateResult result_;
 };
 

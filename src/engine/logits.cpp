@@ -8,35 +8,38 @@
 
 namespace wick {
 
-Logits::Logits(Tensor logits, std::span<const int64_t> best) {
-  const FusedKernels* fused = fused_kernels(logits.device());
-  const int64_t limit = fused ? std::min(kMostTopLogits, logits.dim(1)) : 0;
-  int64_t most = 0;
-  for (const int64_t count : best) most = std::max(most, count <= limit ? count : 0);
-  if (most == 0) {
-    logits_ = logits.to_device(Device::cpu());
+Logits::Logits(Tensor logits, std::span<const std::optional<TokenDraw>> draws) : logits_(std::move(logits)) {
+  const FusedKernels* fused = fused_kernels(logits_.device());
+  if (!fused || logits_.dim(1) > kMostExactWeights) return;
+  if (std::ranges::none_of(draws, [](const auto& draw) { return draw.has_value(); })) return;
+  std::vector<TokenDraw> wanted;
+  for (const auto& draw : draws) {
+    wanted.push_back(draw.value_or(TokenDraw{}));
+    is_wanted_.push_back(draw.has_value());
+  }
+  drawn_ = empty({logits_.dim(0)}, DType::kI32, logits_.device());
+  fused->draw_tokens(logits_.contiguous(), wanted, drawn_);
+}
+
+void Logits::fetch() {
+  if (is_wanted_.empty()) {
+    logits_ = logits_.to_device(Device::cpu());
     return;
   }
-  const Tensor picked = empty({logits.dim(0), 2 * most}, DType::kI32, logits.device());
-  fused->top_logits(logits.contiguous(), most, picked);
-  best_ = picked.to_device(Device::cpu());
-  rows_.resize(best.size());
-  for (size_t i = 0; i < best.size(); ++i) {
-    const auto row = static_cast<int64_t>(i);
-    const bool is_enough = best[i] > 0 && best[i] <= most && best_.data<int32_t>()[row * 2 * most] >= 0;
-    if (!is_enough) rows_[i] = narrow(logits, 0, row, 1).to_device(Device::cpu()).contiguous();
+  drawn_ = drawn_.to_device(Device::cpu());
+  rows_.resize(is_wanted_.size());
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    const bool is_drawn = is_wanted_[i] && drawn_.data<int32_t>()[i] >= 0;
+    if (!is_drawn) rows_[i] = narrow(logits_, 0, static_cast<int64_t>(i), 1).to_device(Device::cpu()).contiguous();
   }
 }
 
 TokenLogits Logits::row(int64_t i) const {
-  if (logits_.defined() || rows_[static_cast<size_t>(i)].defined()) {
-    const Tensor& all = logits_.defined() ? logits_ : rows_[static_cast<size_t>(i)];
-    const auto size = static_cast<size_t>(all.dim(1));
-    return {{all.data<float>() + (logits_.defined() ? i : 0) * all.dim(1), size}, {}};
-  }
-  const auto count = static_cast<size_t>(best_.dim(1) / 2);
-  const int32_t* tokens = best_.data<int32_t>() + i * best_.dim(1);
-  return {{reinterpret_cast<const float*>(tokens + count), count}, {tokens, count}};
+  const auto size = static_cast<size_t>(logits_.dim(1));
+  if (is_wanted_.empty()) return {{logits_.data<float>() + i * logits_.dim(1), size}};
+  const Tensor& row = rows_[static_cast<size_t>(i)];
+  if (row.defined()) return {{row.data<float>(), size}};
+  return {{}, drawn_.data<int32_t>()[i]};
 }
 
 }  // namespace wick

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,19 +9,21 @@
 
 namespace wick {
 
-// Rows of logits [rows, vocabulary] where the model left them. Of a row from which the device can pick the highest, no
-// more than those come to the host.
+// Rows of logits [rows, vocabulary] where the model left them. Of a row from which the device can draw, no more than
+// the token comes to the host.
 class Logits {
  public:
-  // best[i]: how many of the highest logits of row i somebody needs; 0: all of them.
-  Logits(Tensor logits, std::span<const int64_t> best);
+  // draws[i]: how a token is drawn from row i; nothing where somebody needs the logits. The device is set to work, and
+  // nobody waits for it.
+  Logits(Tensor logits, std::span<const std::optional<TokenDraw>> draws);
 
-  TokenLogits row(int64_t i) const;
+  void fetch();                      // waits for what row() gives
+  TokenLogits row(int64_t i) const;  // once fetched
 
  private:
-  Tensor logits_;             // on the host, or undefined
-  std::vector<Tensor> rows_;  // on the host; undefined where best_ has what is needed
-  Tensor best_;               // see FusedKernels::top_logits
+  Tensor logits_, drawn_;        // see FusedKernels::draw_tokens; on the host once fetched, as far as they are needed
+  std::vector<char> is_wanted_;  // whether the token of row i is; empty: none is drawn
+  std::vector<Tensor> rows_;     // those that are not drawn, if others are
 };
 
 }  // namespace wick

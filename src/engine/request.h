@@ -53,7 +53,8 @@ struct RequestEvent {
   const std::vector<TokenChoice>* prompt = nullptr;  // kPrompt, once it is read whole: the asked log-probabilities
   const Error* error = nullptr;                      // kError
 };
-// Called on the engine's thread, between passes: must not block. May call Engine::submit() and cancel().
+// Called on the engine's thread, between passes or while a GPU computes the next: must not block. May call
+// Engine::submit() and cancel().
 using RequestListener = std::function<void(const RequestEvent&)>;
 
 }  // namespace wick

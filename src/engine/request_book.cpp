@@ -27,6 +27,10 @@ RequestEvent progress_of(const OpenRequest& request) {
   return event;
 }
 
+void call_all(const OpenRequest& request, const RequestEvent& event) {
+  for (const OpenRequest::Listener& listener : request.listeners) listener.call(event);
+}
+
 }  // namespace
 
 std::shared_ptr<OpenRequest> RequestBook::join(const EngineRequest& wanted, RequestId id,
@@ -73,6 +77,7 @@ std::shared_ptr<OpenRequest> RequestBook::find(RequestId id) const {
 }
 
 void RequestBook::leave(OpenRequest& request, RequestId id, const std::vector<Sequence*>& sequences) {
+  tell_news();
   const auto mine = std::find_if(request.listeners.begin(), request.listeners.end(),
                                  [&](const OpenRequest::Listener& each) { return each.id == id; });
   const RequestListener listener = std::move(mine->call);
@@ -96,26 +101,53 @@ void RequestBook::close(const OpenRequest& request) {
   if (found != last) by_prompt_.erase(found);
 }
 
-void RequestBook::tell(const OpenRequest& request, const RequestEvent& event) {
-  for (const OpenRequest::Listener& listener : request.listeners) listener.call(event);
+void RequestBook::add_progress(std::shared_ptr<OpenRequest> request) {
+  news_.push_back({std::move(request), Progress{}});
 }
 
-void RequestBook::tell_progress(const OpenRequest& request) { tell(request, progress_of(request)); }
-
-void RequestBook::tell_token(OpenRequest& request, int64_t choice, const Answer::Step& step) {
-  RequestEvent event{RequestEvent::Kind::kToken, choice};
-  event.token = &step.choice;
-  event.text = step.text;
-  tell(request, event);
-  if (may_be_joined(request.wanted)) request.told.push_back({choice, step.choice, step.text});
+void RequestBook::add_token(std::shared_ptr<OpenRequest> request, int64_t choice, Answer::Step step) {
+  news_.push_back({std::move(request), Token{choice, std::move(step)}});
 }
 
-void RequestBook::tell_end(OpenRequest& request, int64_t choice, std::string text, GenerateResult result) {
-  RequestEvent event{RequestEvent::Kind::kEnd, choice};
-  event.text = text;
-  event.result = &result;
-  tell(request, event);
-  request.ended.push_back({choice, std::move(text), std::move(result)});
+void RequestBook::add_end(std::shared_ptr<OpenRequest> request, int64_t choice, std::string text,
+                          GenerateResult result) {
+  news_.push_back({std::move(request), End{choice, std::move(text), std::move(result)}});
+}
+
+void RequestBook::add_error(std::shared_ptr<OpenRequest> request, Error error) {
+  news_.push_back({std::move(request), std::move(error)});
+}
+
+void RequestBook::tell_news() {
+  for (News& news : news_) {
+    std::visit([&](auto& what) { tell(*news.request, what); }, news.what);
+  }
+  news_.clear();
+}
+
+void RequestBook::tell(OpenRequest& request, Progress) { call_all(request, progress_of(request)); }
+
+void RequestBook::tell(OpenRequest& request, Token& token) {
+  RequestEvent event{RequestEvent::Kind::kToken, token.choice};
+  event.token = &token.step.choice;
+  event.text = token.step.text;
+  call_all(request, event);
+  if (!may_be_joined(request.wanted)) return;
+  request.told.push_back({token.choice, std::move(token.step.choice), std::move(token.step.text)});
+}
+
+void RequestBook::tell(OpenRequest& request, End& end) {
+  RequestEvent event{RequestEvent::Kind::kEnd, end.choice};
+  event.text = end.text;
+  event.result = &end.result;
+  call_all(request, event);
+  request.ended.push_back({end.choice, std::move(end.text), std::move(end.result)});
+}
+
+void RequestBook::tell(OpenRequest& request, const Error& error) {
+  RequestEvent event{RequestEvent::Kind::kError};
+  event.error = &error;
+  call_all(request, event);
 }
 
 }  // namespace wick

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "engine/sequence.h"
@@ -9,7 +10,7 @@
 namespace wick {
 
 // The requests that an engine has, and who is told about them. Equal requests are one with several listeners, who all
-// hear everything. Not thread-safe.
+// hear everything. News are kept, and told in order when somebody has the time. Not thread-safe.
 class RequestBook {
  public:
   // Joins an equal request that is being computed and tells the listener what it missed; null when there is none.
@@ -22,14 +23,35 @@ class RequestBook {
   void leave(OpenRequest& request, RequestId id, const std::vector<Sequence*>& sequences);
   void close(const OpenRequest& request);
 
-  static void tell(const OpenRequest& request, const RequestEvent& event);
-  static void tell_progress(const OpenRequest& request);
-  static void tell_token(OpenRequest& request, int64_t choice, const Answer::Step& step);
-  static void tell_end(OpenRequest& request, int64_t choice, std::string text, GenerateResult result);
+  void add_progress(std::shared_ptr<OpenRequest> request);
+  void add_token(std::shared_ptr<OpenRequest> request, int64_t choice, Answer::Step step);
+  void add_end(std::shared_ptr<OpenRequest> request, int64_t choice, std::string text, GenerateResult result);
+  void add_error(std::shared_ptr<OpenRequest> request, Error error);
+  void tell_news();
 
   size_t size() const { return requests_.size(); }
 
  private:
+  struct Progress {};
+  struct Token {
+    int64_t choice;
+    Answer::Step step;
+  };
+  struct End {
+    int64_t choice;
+    std::string text;
+    GenerateResult result;
+  };
+  struct News {
+    std::shared_ptr<OpenRequest> request;
+    std::variant<Progress, Token, End, Error> what;
+  };
+  static void tell(OpenRequest& request, Progress);
+  static void tell(OpenRequest& request, Token& token);
+  static void tell(OpenRequest& request, End& end);
+  static void tell(OpenRequest& request, const Error& error);
+
+  std::vector<News> news_;
   std::unordered_map<RequestId, std::shared_ptr<OpenRequest>> requests_;     // by each listener's id
   std::unordered_multimap<size_t, std::shared_ptr<OpenRequest>> by_prompt_;  // those that may be joined
 };

@@ -100,18 +100,15 @@ void Sampler::rollback(int64_t count) {
   last_choice_ = -1;
 }
 
-int64_t Sampler::best_needed() const {
-  const bool changes = !params_.logit_bias.empty() || penalties_.is_needed() || dry_.is_needed();
-  if (changes || params_.logprobs) return 0;
-  if (params_.temperature <= 0) return 1;
-  return !params_.mirostat && params_.top_k < vocabulary_ ? params_.top_k : 0;
-}
-
-TokenChoice Sampler::sample(const TokenLogits& logits, std::span<const uint32_t> allowed) {
-  if (logits.tokens.empty()) return sample(logits.logits, allowed);
-  TokenChoice choice;
-  choice.token = draw_from(logits);
-  return choice;
+std::optional<TokenDraw> Sampler::plain_draw(int64_t ahead) const {
+  const bool is_adjusted = !params_.logit_bias.empty() || penalties_.is_needed() || dry_.is_needed();
+  if (is_adjusted || params_.logprobs) return std::nullopt;
+  if (params_.temperature <= 0) return TokenDraw{};
+  if (params_.mirostat || params_.typical_p < 1 || params_.xtc_probability > 0) return std::nullopt;
+  TokenDraw draw{draws(ahead).first, params_.temperature, params_.top_p};
+  if (params_.min_p > 0) draw.log_min_p = std::log(params_.min_p);
+  if (params_.top_k < vocabulary_) draw.top_k = static_cast<int32_t>(params_.top_k);
+  return draw;
 }
 
 TokenChoice Sampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed) {
@@ -133,9 +130,9 @@ std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<
   return adjusted;
 }
 
-// Of the next token: for its draw and for XTC.
-std::pair<double, double> Sampler::draws() const {
-  const auto random = philox_block(params_.seed, static_cast<uint64_t>(accepted()));
+// Of the token behind the next `ahead`: for its draw and for XTC.
+std::pair<double, double> Sampler::draws(int64_t ahead) const {
+  const auto random = philox_block(params_.seed, static_cast<uint64_t>(accepted() + ahead));
   return {uniform(random[0], random[1]), uniform(random[2], random[3])};
 }
 
@@ -159,24 +156,9 @@ int32_t Sampler::draw(std::span<const float> adjusted) {
     return static_cast<int32_t>(weights.draw(draw_uniform));
   }
   work.truncation.apply(params_, logits, xtc_uniform, work.candidates);
-  return draw_candidate(draw_uniform);
-}
-
-int32_t Sampler::draw_candidate(double draw_uniform) const {
-  WorkingMemory& work = memory();
   const auto weights =
       sampling::make_weights(work.candidates.logits(), work.candidates.most(), params_.temperature, work.weights);
   return work.candidates.tokens()[weights.draw(draw_uniform)];
-}
-
-int32_t Sampler::draw_from(const TokenLogits& best) {
-  WorkingMemory& work = memory();
-  const bool greedy = params_.temperature <= 0;
-  work.candidates.assign_top(best.logits, best.tokens, greedy ? 1 : static_cast<size_t>(params_.top_k));
-  if (greedy) return work.candidates.tokens()[0];
-  const auto [draw_uniform, xtc_uniform] = draws();
-  work.truncation.narrow(params_, xtc_uniform, work.candidates);
-  return draw_candidate(draw_uniform);
 }
 
 void report_logprobs(std::span<const float> logits, int64_t top, TokenChoice& choice) {

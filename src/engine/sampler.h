@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "engine/sampling/dry.h"
 #include "engine/sampling/penalties.h"
 #include "engine/sampling_params.h"
+#include "ops/token_draw.h"
 
 namespace wick {
 
@@ -21,11 +23,10 @@ struct TokenChoice {
   std::vector<std::pair<int32_t, float>> top;
 };
 
-// What a token is chosen from: the logits of the whole vocabulary, or those of `tokens` alone, ascending, which are the
-// highest.
+// What a token is chosen from: the logits of the whole vocabulary, or what the device that has them drew from them.
 struct TokenLogits {
   std::span<const float> logits;
-  std::span<const int32_t> tokens = {};
+  int32_t drawn = -1;
 };
 
 // Fills in what the model itself thinks of choice.token, and its `top` likeliest tokens.
@@ -57,11 +58,9 @@ class Sampler {
   // Throws Error(kInvalidArgument) when the count of logits is wrong, one is NaN or +inf, or no token is allowed.
   TokenChoice sample(std::span<const float> logits,  // [vocabulary]
                      std::span<const uint32_t> allowed = {});
-  // The same, of as few logits as best_needed() says if there is no mask.
-  TokenChoice sample(const TokenLogits& logits, std::span<const uint32_t> allowed);
-
-  // How many of the highest logits decide what sample() chooses without a mask; 0: all can.
-  int64_t best_needed() const;
+  // How another can draw what sample() would choose without a mask once `ahead` more tokens were accepted. Nothing
+  // where that takes more than a TokenDraw says: penalties, bias, log-probabilities, typical, XTC or Mirostat.
+  std::optional<TokenDraw> plain_draw(int64_t ahead = 0) const;
 
   // Puts a token behind the history: the one that sample() chose or any other. Mirostat learns from those that the
   // sample() just before had chosen, and from no others. Throws Error(kInvalidArgument) when there is no such token.
@@ -74,9 +73,7 @@ class Sampler {
 
  private:
   int32_t draw(std::span<const float> adjusted);
-  int32_t draw_from(const TokenLogits& best);
-  int32_t draw_candidate(double draw_uniform) const;
-  std::pair<double, double> draws() const;
+  std::pair<double, double> draws(int64_t ahead = 0) const;
   std::span<const float> adjust(std::span<const float> logits, std::span<const uint32_t> allowed) const;
 
   SamplingParams params_;

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "ops/token_draw.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -56,8 +57,6 @@ struct ExpertWeights {  // [inner, hidden] twice, [hidden, inner]
   const Tensor *gate = nullptr, *up = nullptr, *down = nullptr;
 };
 
-inline constexpr int64_t kMostTopLogits = 128;
-
 // Several ops in one, for devices where starting a kernel costs as much as a small one takes. They give the
 // results of the ops one after the other up to rounding, a row's bits never depend on other rows, and like
 // KernelTable's entries take what the caller has checked.
@@ -76,10 +75,9 @@ struct FusedKernels {
   // and nothing is done, for weights that are not f16 or bf16.
   bool (*mix_experts)(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
                       std::span<const ExpertWeights> experts, const Tensor& residual, const Tensor& out) = nullptr;
-  // The k (at most kMostTopLogits) highest of each row of logits, f32 [rows, n], row-major: out, i32 [rows, 2 k], gets
-  // their columns in ascending order and the bits of their values. Of equal ones the first count. A row with NaN or
-  // +inf, with fewer than k that are not -inf, or with too many that are nearly as high gets -1 as its first column.
-  void (*top_logits)(const Tensor& logits, int64_t k, const Tensor& out) = nullptr;
+  // Draws a token from each row of logits, f32 [rows, n], row-major, n at most kMostExactWeights: out, i32 [rows]. The
+  // same as on the host. -1 for a row with NaN or +inf, or with nothing but -inf.
+  void (*draw_tokens)(const Tensor& logits, std::span<const TokenDraw> draws, const Tensor& out) = nullptr;
 };
 
 // Null where there are none.

@@ -14,6 +14,7 @@
 #include "support/kernel_cases.h"
 #include "support/needs_cuda.h"
 #include "support/packed_weights.h"
+#include "support/token_draws.h"
 
 namespace wick {
 namespace {
@@ -205,49 +206,42 @@ TEST_F(CudaFused, MixesExperts) {
   }
 }
 
-// Against a full sort; ties, rows without enough, what is no number.
-TEST_F(CudaFused, PicksTheHighestLogits) {
+// Tokens are those of the host, to the last bit of every sum; ties, few usable ones, what is no number.
+TEST_F(CudaFused, DrawsTokensAsTheHostDoes) {
   const FusedKernels& fused = *fused_kernels(Device::cuda());
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (const int64_t n : {1, 5, 1000, 4096, 32003, 151936}) {
-    std::vector<float> values = randn({6, n}, static_cast<uint64_t>(n)).to_vector<float>();
-    const auto row = [&](size_t i) {
-      return std::span(values).subspan(i * static_cast<size_t>(n), static_cast<size_t>(n));
-    };
-    for (float& x : row(1)) x = std::round(x * 4) / 4;  // many ties
-    std::ranges::fill(row(2), -kInfinity);
-    row(2)[static_cast<size_t>(n) / 2] = -5;
-    row(3)[static_cast<size_t>(n) - 1] = std::numeric_limits<float>::quiet_NaN();
-    row(4)[0] = kInfinity;
-    std::ranges::fill(row(5), -kInfinity);
-    for (const int64_t k : {1, 2, 20, 128}) {
-      if (k > n) continue;
-      const Tensor out = empty({6, 2 * k}, DType::kI32, Device::cuda());
-      fused.top_logits(from_vector(values, {6, n}, Device::cuda()), k, out);
-      const std::vector<int32_t> got = out.to_device(Device::cpu()).to_vector<int32_t>();
-      for (size_t r = 0; r < 6; ++r) {
-        const std::span all = row(r);
-        const int32_t* tokens = got.data() + r * static_cast<size_t>(2 * k);
-        const auto usable = std::ranges::count_if(all, [](float x) { return x > -kInfinity; });
-        const bool bad = r == 3 || r == 4 || usable < k;
-        if (bad || (r == 1 && n > 1000)) {  // so many ties may be too many
-          if (bad) {
-            EXPECT_EQ(tokens[0], -1) << n << " " << k << " row " << r;
-          }
-          if (bad || tokens[0] == -1) continue;
-        }
-        std::vector<int32_t> order(all.size());
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-          return all[static_cast<size_t>(a)] > all[static_cast<size_t>(b)];
-        });
-        order.resize(static_cast<size_t>(k));
-        std::ranges::sort(order);
-        for (int64_t i = 0; i < k; ++i) {
-          ASSERT_EQ(tokens[i], order[static_cast<size_t>(i)]) << n << " " << k << " row " << r;
-          ASSERT_EQ(std::bit_cast<float>(tokens[k + i]), all[static_cast<size_t>(tokens[i])]) << n << " " << k;
-        }
+  constexpr size_t kRows = 140;  // more than one launch takes
+  for (const int64_t n : {1, 5, 255, 256, 1000, 4097, 32003, 151936, 262144}) {
+    const auto size = static_cast<size_t>(n);
+    std::vector<float> values = randn({static_cast<int64_t>(kRows), n}, static_cast<uint64_t>(n)).to_vector<float>();
+    std::vector<TokenDraw> draws(kRows);
+    for (size_t r = 0; r < kRows; ++r) {
+      const std::span row = std::span(values).subspan(r * size, size);
+      for (float& x : row) x *= r % 3 == 0 ? 1.0f : r % 3 == 1 ? 4.0f : 40.0f;
+      if (r % 7 == 1) std::ranges::for_each(row, [](float& x) { x = std::round(x * 2) / 2; });
+      if (r % 7 == 2) std::ranges::fill(row, 2.5f);
+      if (r % 7 == 3) std::ranges::fill(row.first(size / 2), -kInfinity);
+      if (r % 7 == 4) {
+        std::ranges::for_each(row, [](float& x) { x = -std::abs(x) - 15; });
+        row[size / 3] = 1;
       }
+      draws[r].uniform = r == 2 ? 1 - 0x1p-53 : static_cast<double>(r * 7919 % kRows) / kRows;
+      draws[r].temperature = r % 11 == 0 ? 0.0f : r % 11 == 1 ? 0.01f : 0.3f * static_cast<float>(r % 11);
+      draws[r].top_p = r % 2 == 0 ? 1.0f : r % 5 == 0 ? 0.0f : r % 5 == 1 ? 0.999f : 0.9f;
+      draws[r].top_k = r % 4 != 3 ? 0 : r % 8 == 3 ? 20 : 3000;
+      if (r % 9 == 5) draws[r].log_min_p = std::log(0.05f);
+    }
+    values[20 * size + size - 1] = std::numeric_limits<float>::quiet_NaN();
+    values[21 * size] = -std::numeric_limits<float>::quiet_NaN();
+    values[22 * size + size / 2] = kInfinity;
+    std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(23 * size), size, -kInfinity);
+    const Tensor out = empty({static_cast<int64_t>(kRows)}, DType::kI32, Device::cuda());
+    fused.draw_tokens(from_vector(values, {static_cast<int64_t>(kRows), n}, Device::cuda()), draws, out);
+    const std::vector<int32_t> got = out.to_device(Device::cpu()).to_vector<int32_t>();
+    for (size_t r = 0; r < kRows; ++r) {
+      const int32_t expected = reference_draw(std::span(values).subspan(r * size, size), draws[r]);
+      EXPECT_EQ(got[r], expected) << "row " << r << " of " << n;
+      EXPECT_EQ(expected == -1, r >= 20 && r <= 23);
     }
   }
 }

@@ -7,8 +7,10 @@
 #include <map>
 #include <numeric>
 
+#include "engine/sampling/weights.h"
 #include "sampler_reference.h"
 #include "support/errors.h"
+#include "support/token_draws.h"
 
 namespace wick {
 namespace {
@@ -122,52 +124,71 @@ TEST(Sampler, GreedyTakesTheFirstHighest) {
   }
 }
 
-// The sum of (seen - expected)^2 / expected has a mean of `classes` and a variance of twice that.
-// The highest logits alone lead to the same choices as all of them, also when there are more than needed.
-TEST(Sampler, TheBestAreEnough) {
-  const SamplingParams several[] = {
-      {.temperature = 0},
-      {.temperature = 0.7f, .top_k = 1, .seed = 3},
-      {.temperature = 1, .top_k = 20, .top_p = 0.95f, .seed = 4},
-      {.temperature = 1.5f, .top_k = 40, .min_p = 0.02f, .seed = 5},
-      {.temperature = 1, .top_k = 64, .typical_p = 0.8f, .seed = 6},
-      {.temperature = 1, .top_k = 30, .xtc_probability = 0.5f, .xtc_threshold = 0.05f, .seed = 7}};
+// Weights are what their name says, and no order changes their sum.
+TEST(Sampler, WeightsAddUpExactly) {
+  for (const float x : {0.0f, 0.1f, 1.0f, 5.5f, 20.0f, 24.0f, 30.0f, 79.9f, 80.1f, 1e30f, kInf}) {
+    const auto weight = static_cast<double>(weight_below(x)), expected = std::exp(-static_cast<double>(x));
+    EXPECT_NEAR(weight, expected, expected * 0x1p-22 + 0x1p-36) << x;
+    EXPECT_EQ(std::ldexp(weight, kWeightBits), std::round(std::ldexp(weight, kWeightBits))) << x;
+  }
+  std::vector<float> logits = random_logits(200003, 3, 9);
+  const float most = *std::ranges::max_element(logits);
+  sampling::WeightMemory memory;
+  const double total = sampling::make_weights(logits, most, 1, memory).total;
+  std::ranges::reverse(logits);
+  EXPECT_EQ(sampling::make_weights(logits, most, 1, memory).total, total);
+  std::ranges::sort(logits);
+  EXPECT_EQ(sampling::make_weights(logits, most, 1, memory).total, total);
+}
+
+// Whoever draws as plain_draw() says chooses what sample() chooses.
+TEST(Sampler, OthersCanDrawTheSame) {
+  const SamplingParams several[] = {{.temperature = 0},
+                                    {.temperature = 1, .seed = 2},
+                                    {.temperature = 0.7f, .top_k = 1, .seed = 3},
+                                    {.temperature = 1, .top_k = 20, .top_p = 0.95f, .seed = 4},
+                                    {.temperature = 1.5f, .top_k = 400, .min_p = 0.02f, .seed = 5},
+                                    {.temperature = 0.8f, .top_p = 0.9f, .seed = 6},
+                                    {.temperature = 1, .top_k = 9000, .top_p = 0.999f, .min_p = 0.001f, .seed = 7}};
   constexpr int64_t kVocabulary = 5003;
   for (const SamplingParams& params : several) {
     Sampler sampler(params, kVocabulary);
-    const int64_t needed = sampler.best_needed();
-    ASSERT_EQ(needed, params.temperature == 0 ? 1 : params.top_k);
     for (uint64_t i = 0; i < 200; ++i) {
       std::vector<float> logits = random_logits(kVocabulary, i, 3);
       if (i % 3 == 0) std::ranges::transform(logits, logits.begin(), [](float x) { return std::round(x); });  // ties
-      std::vector<int32_t> tokens(logits.size());
-      std::iota(tokens.begin(), tokens.end(), 0);
-      std::ranges::stable_sort(tokens, [&](int32_t a, int32_t b) {
-        return logits[static_cast<size_t>(a)] > logits[static_cast<size_t>(b)];
-      });
-      tokens.resize(static_cast<size_t>(needed) + i % 4);
-      std::ranges::sort(tokens);
-      std::vector<float> best;
-      for (const int32_t token : tokens) best.push_back(logits[static_cast<size_t>(token)]);
+      if (i % 4 == 0) std::fill_n(logits.begin(), 2000, -kInf);
+      const auto draw = sampler.plain_draw();
+      ASSERT_TRUE(draw);
       const int32_t token = sampler.sample(logits).token;
-      EXPECT_EQ(sampler.sample(TokenLogits{best, tokens}, {}).token, token) << "draw " << i;
+      EXPECT_EQ(reference_draw(logits, *draw), token) << "draw " << i;
+      const auto next = sampler.plain_draw(1);
       sampler.accept(token);
+      EXPECT_EQ(sampler.plain_draw(), next);
     }
   }
 }
 
-// What may move other tokens up, or asks about all of them, needs all logits.
-TEST(Sampler, SomeChoicesNeedAllLogits) {
-  const auto needed = [](const SamplingParams& params) { return Sampler(params, 1000).best_needed(); };
-  EXPECT_EQ(needed({.temperature = 1}), 0);
-  EXPECT_EQ(needed({.temperature = 1, .top_p = 0.9f}), 0);
-  EXPECT_EQ(needed({.temperature = 1, .top_k = 1000}), 0);
-  EXPECT_EQ(needed({.temperature = 0, .repetition_penalty = 1.1f}), 0);
-  EXPECT_EQ(needed({.temperature = 0, .logit_bias = {{3, 1.0f}}}), 0);
-  EXPECT_EQ(needed({.temperature = 0, .logprobs = 0}), 0);
-  EXPECT_EQ(needed({.temperature = 1, .top_k = 5, .mirostat = true}), 0);
+TEST(Sampler, TheLastTokenIsNotMissed) {
+  const std::vector<float> logits = {1, 2, 0.5f, -kInf, -3, -200};
+  sampling::WeightMemory memory;
+  EXPECT_EQ(sampling::make_weights(logits, 2, 1, memory).draw(1 - 0x1p-53), 4u);
+  EXPECT_EQ(sampling::make_weights(std::vector<float>(130, 0.0f), 0, 1, memory).draw(1 - 0x1p-53), 129u);
 }
 
+// What may move other tokens up, or asks about all of them, needs all logits.
+TEST(Sampler, SomeChoicesNeedAllLogits) {
+  const auto is_plain = [](const SamplingParams& params) { return Sampler(params, 1000).plain_draw().has_value(); };
+  EXPECT_TRUE(is_plain({.temperature = 0, .typical_p = 0.5f}));
+  EXPECT_FALSE(is_plain({.temperature = 0, .repetition_penalty = 1.1f}));
+  EXPECT_FALSE(is_plain({.temperature = 0, .logit_bias = {{3, 1.0f}}}));
+  EXPECT_FALSE(is_plain({.temperature = 0, .logprobs = 0}));
+  EXPECT_FALSE(is_plain({.temperature = 0, .dry_multiplier = 1, .dry_breakers = {}}));
+  EXPECT_FALSE(is_plain({.temperature = 1, .top_k = 5, .mirostat = true}));
+  EXPECT_FALSE(is_plain({.temperature = 1, .top_k = 5, .typical_p = 0.9f}));
+  EXPECT_FALSE(is_plain({.temperature = 1, .top_k = 5, .xtc_probability = 0.1f}));
+}
+
+// The sum of (seen - expected)^2 / expected has a mean of `classes` and a variance of twice that.
 TEST(Sampler, FrequenciesMatchTheDistribution) {
   for (const int64_t vocabulary : {5, 1001}) {
     for (const SamplingParams& params :

@@ -22,10 +22,10 @@ inline void write_tiny_text_model(const std::string& family, const std::filesyst
   tokenizer << "}}}";
 }
 
-inline std::shared_ptr<const TextModel> tiny_text_model(const std::string& family) {
+inline std::shared_ptr<const TextModel> tiny_text_model(const std::string& family, const LoadOptions& options = {}) {
   const TempFolder folder;
   write_tiny_text_model(family, folder.path());
-  return TextModel::load(folder.path());
+  return TextModel::load(folder.path(), options);
 }
 
 }  // namespace wick

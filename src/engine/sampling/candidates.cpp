@@ -46,13 +46,6 @@ void Candidates::collect_top(const PeakedLogits& from, size_t k) {
   keep_top(k);
 }
 
-void Candidates::assign_top(std::span<const float> logits, std::span<const int32_t> tokens, size_t k) {
-  count_ = logits.size();
-  std::copy(logits.begin(), logits.end(), at_least(logits_, count_).begin());
-  std::copy(tokens.begin(), tokens.end(), at_least(tokens_, count_).begin());
-  keep_top(k);
-}
-
 void Candidates::keep_top(size_t k) {
   if (k >= count_) return;
   const std::span<uint64_t> keys = at_least(keys_, count_);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,8 +21,6 @@ class Candidates {
   void collect(const PeakedLogits& from, float least = kForbidden);
   // The k with the highest logits; of equal ones the first.
   void collect_top(const PeakedLogits& from, size_t k);
-  // The same of some tokens alone, ascending.
-  void assign_top(std::span<const float> logits, std::span<const int32_t> tokens, size_t k);
   void assign_one(int32_t token, float logit);
 
   // Keeps those whose index satisfies `keep`.
@@ -48,13 +45,5 @@ class Candidates {
   std::vector<float> peaks_;
   std::vector<uint64_t> keys_;
 };
-
-// A number that is smaller for a higher logit, and a key that puts the index behind it: higher logits first, then lower
-// indices. No two keys are equal.
-inline uint32_t descending(float logit) {
-  const auto bits = std::bit_cast<uint32_t>(logit + 0.0f);  // -0 becomes 0
-  return bits >> 31 ? bits : ~bits & 0x7FFFFFFFu;
-}
-inline uint64_t order_key(uint32_t rank, size_t index) { return uint64_t{rank} << 32 | index; }
 
 }  // namespace wick::sampling

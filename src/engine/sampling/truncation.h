@@ -15,8 +15,6 @@ class Truncation {
   // From all tokens to those that the parameters leave, in their order: top-k, typical, top-p, min-p and, if
   // `xtc_uniform` is below xtc_probability, XTC.
   void apply(const SamplingParams& params, const PeakedLogits& logits, double xtc_uniform, Candidates& candidates);
-  // The same from the tokens that top-k has left.
-  void narrow(const SamplingParams& params, double xtc_uniform, Candidates& candidates);
   // Whether apply() could leave out anything.
   static bool is_needed(const SamplingParams& params);
 
@@ -33,6 +31,7 @@ class Truncation {
  private:
   static constexpr size_t kBuckets = 1024;
 
+  void narrow(const SamplingParams& params, double xtc_uniform, Candidates& candidates);
   void collect_for_top_p(float p, const PeakedLogits& logits, Candidates& candidates);
   void finish(const SamplingParams& params, double xtc_uniform, Candidates& candidates);
   void keep_first(std::span<const float> weights, double mass, Candidates& candidates);

@@ -1,11 +1,12 @@
 #include "engine/sampling/weights.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace wick::sampling {
 namespace {
 
-constexpr size_t kLanes = 16;  // written out side by side, so that sums and peaks vectorise in a fixed order
+constexpr size_t kLanes = 16;  // written out side by side, so that sums and peaks vectorise
 
 float block_peak(const float* x) {
   float lanes[kLanes];
@@ -21,14 +22,14 @@ float block_peak(const float* x) {
 
 double block_weights(const float* x, float most, float temperature, float* out) {
   float weights[kBlock];
-  for (size_t i = 0; i < kBlock; ++i) weights[i] = exp_minus((most - x[i]) / temperature);
-  float lanes[kLanes] = {};
+  for (size_t i = 0; i < kBlock; ++i) weights[i] = weight_below((most - x[i]) / temperature);
+  double lanes[kLanes] = {};
   for (size_t i = 0; i < kBlock; i += kLanes) {
-    for (size_t j = 0; j < kLanes; ++j) lanes[j] += weights[i + j];
+    for (size_t j = 0; j < kLanes; ++j) lanes[j] += static_cast<double>(weights[i + j]);
   }
   std::copy_n(weights, kBlock, out);
   double sum = 0;
-  for (const float lane : lanes) sum += static_cast<double>(lane);
+  for (const double lane : lanes) sum += lane;
   return sum;
 }
 
@@ -69,7 +70,7 @@ Weights make_weights(std::span<const float> logits, float most, float temperatur
   }
   if (whole < sums.size()) sums[whole] = 0;
   for (size_t i = whole * kBlock; i < logits.size(); ++i) {
-    weights[i] = exp_minus((most - logits[i]) / temperature);
+    weights[i] = weight_below((most - logits[i]) / temperature);
     sums[whole] += static_cast<double>(weights[i]);
   }
   double total = 0;
@@ -78,17 +79,9 @@ Weights make_weights(std::span<const float> logits, float most, float temperatur
 }
 
 size_t Weights::draw(double uniform) const {
-  double left = uniform * total;
-  size_t block = sums.size(), last = 0;
-  for (size_t b = 0; b < sums.size(); ++b) {
-    if (sums[b] > 0) last = b;
-    if (left < sums[b]) {
-      block = b;
-      break;
-    }
-    left -= sums[b];
-  }
-  if (block == sums.size()) block = last;  // rounding: the very end
+  double left = std::min(uniform * total, std::nextafter(total, 0.0));  // rounding may give the whole
+  size_t block = 0;
+  while (block + 1 < sums.size() && !(left < sums[block])) left -= sums[block++];
   const size_t begin = block * kBlock, end = std::min(begin + kBlock, weights.size());
   size_t chosen = begin;
   for (size_t i = begin; i < end; ++i) {

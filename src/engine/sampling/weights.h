@@ -1,12 +1,12 @@
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
+
+#include "ops/token_draw.h"
 
 namespace wick::sampling {
 
@@ -22,31 +22,6 @@ std::span<T> at_least(std::vector<T>& memory, size_t count) {
   return {memory.data(), count};
 }
 
-// e^-x for 0 <= x <= 80, within 2 units of the last place. Plain arithmetic that compilers turn into vectors, so that
-// it gives the same bits on every machine. 2^n is added to the exponent, r is what is left of -x.
-constexpr float exp_bounded(float x) {
-  constexpr float kRound = 12582912;  // 1.5 * 2^23: the last bits of a sum with it are the nearest integer
-  const float shifted = kRound - x * 1.44269504f;
-  const float n = shifted - kRound;
-  const float r = n * 2.12194440e-4f - (n * 0.693359375f + x);
-  float y = 1.9875691500e-4f;
-  y = y * r + 1.3981999507e-3f;
-  y = y * r + 8.3334519073e-3f;
-  y = y * r + 4.1665795894e-2f;
-  y = y * r + 1.6666665459e-1f;
-  y = y * r + 5.0000001201e-1f;
-  y = y * (r * r) + r + 1.0f;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(y) + (std::bit_cast<uint32_t>(shifted) << 23));
-}
-
-// e^-x for x >= 0, exactly 0 from 80 on: e^-80 is taken off, which is lost in rounding below 60. Numbers that are not
-// negative have the order of their bits; GCC vectorises the minimum of integers, but not that of floats.
-constexpr float exp_minus(float x) {
-  constexpr float kMost = 80, kLeast = exp_bounded(kMost);
-  const int32_t bits = std::min(std::bit_cast<int32_t>(x), std::bit_cast<int32_t>(kMost));
-  return exp_bounded(std::bit_cast<float>(bits)) - kLeast;
-}
-
 // Logits and the peak of each block of them: a search skips the blocks that lie below what it looks for.
 struct PeakedLogits {
   std::span<const float> logits;
@@ -60,7 +35,7 @@ struct PeakedLogits {
 size_t find_unusable(std::span<const float> logits);
 PeakedLogits find_peaks(std::span<const float> logits, std::vector<float>& memory);
 
-// What a draw is made from: weight i = e^((logit i - most) / temperature).
+// What a draw is made from: weight i = e^((logit i - most) / temperature), as weight_below() has it.
 struct Weights {
   std::span<const float> weights;
   std::span<const double> sums;  // one per block
