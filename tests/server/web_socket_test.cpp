@@ -248,11 +248,13 @@ TEST_F(WebSockets, BrokenFramesAreToldAndClosed) {
   HttpServerOptions options;
   options.limits.message_bytes = 1000;
   start(options);
+  int closed = 0;
   const auto reply = [&](std::string_view bytes) {  // code and the rest of the close frame
     HttpClient client = connect_by_hand();
     client.send(bytes);
     const std::string frame = client.read_to_end();
     EXPECT_EQ(frame.substr(0, 1), "\x88");
+    EXPECT_TRUE(echo_.closed.wait(++closed));  // before the next one
     return frame.size() < 4 ? 0 : static_cast<uint8_t>(frame[2]) << 8 | static_cast<uint8_t>(frame[3]);
   };
   EXPECT_EQ(reply("\x81\x05Hello"), 1002);
@@ -261,7 +263,6 @@ TEST_F(WebSockets, BrokenFramesAreToldAndClosed) {
   EXPECT_EQ(reply(std::string("\x82\xFF\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF\0\0\0\0", 14)), 1009);
   EXPECT_EQ(reply(client_frame(0x88, "\x03\xE8")), 1000);
   EXPECT_EQ(reply(cat(client_frame(0x88, "\x0B\xB8"), client_frame(0x81, "behind"))), 3000);
-  ASSERT_TRUE(echo_.closed.wait(6));
   EXPECT_EQ(codes(), (std::vector<uint16_t>{1002, 1007, 1009, 1009, 1000, 3000}));
   EXPECT_EQ(echo_.heard.count(), 0);
   expect_all_gone();
