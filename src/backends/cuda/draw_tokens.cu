@@ -70,6 +70,7 @@ template <int kTeam>
 class Row {
  public:
   using Team = BlockTeam<kTeam>;
+  static constexpr int kNotHere = -2;
 
   __device__ Row(const float* logits, int n, DrawMemory& memory) : logits_(logits), memory_(memory) {
     const int groups = (n + kGroup - 1) / kGroup, share = (groups + kTeam - 1) / kTeam * kGroup;
@@ -78,7 +79,7 @@ class Row {
     n_ = n;
   }
 
-  // The token, or -1.
+  // The token, or -1, for thread 0; kNotHere: another block has it.
   __device__ int draw(const TokenDraw& wanted) {
     const uint64_t first = find_first();
     if (first == kUnusable || first > kLastUsable) return -1;
@@ -240,8 +241,9 @@ class Row {
       uint64_t count = memory_.listed;
       for (int block = 1; block < kTeam; ++block) {
         const uint64_t more = Team::read(&memory_.listed, block);
-        for (uint64_t i = threadIdx.x; i < more; i += kBlock)
+        for (uint64_t i = threadIdx.x; i < more; i += kBlock) {
           memory_.list[count + i] = Team::read(memory_.list + i, block);
+        }
         count += more;
       }
       for (uint64_t i = count + threadIdx.x; i < kRoom; i += kBlock) memory_.list[i] = ~uint64_t{0};
@@ -349,10 +351,6 @@ class Row {
     }
   }
 
- public:
-  static constexpr int kNotHere = -2;  // another block has it
-
- private:
   const float* logits_;
   DrawMemory& memory_;
   int n_ = 0, begin_ = 0, end_ = 0;  // of the row; of this block's share
@@ -370,12 +368,10 @@ __device__ __forceinline__ void draw_token(const DrawPlan& plan, int row, DrawMe
 
 template <int kTeam>
 __global__ void __launch_bounds__(kBlock, 1) draw_kernel(const __grid_constant__ DrawPlan plan) {
-#if WICK_HOPPER || defined(__CUDA_ARCH__)
   __shared__ DrawMemory memory;
   let_next_start();
   wait_for_previous();
   draw_token<kTeam>(plan, static_cast<int>(blockIdx.x) / kTeam, memory);
-#endif
 }
 
 }  // namespace
