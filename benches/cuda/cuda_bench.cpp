@@ -185,7 +185,9 @@ class ModelBench {
   // The likeliest tokens, chosen on the device as the engine has it done.
   static void choose(const Tensor& logits) {
     const Tensor chosen = empty({logits.dim(0)}, DType::kI32, logits.device());
-    fused_kernels(logits.device())->draw_tokens(logits, std::vector<TokenDraw>(logits.dim(0)), chosen);
+    TokenDraws draws;
+    draws.rows.resize(static_cast<size_t>(logits.dim(0)));
+    fused_kernels(logits.device())->draw_tokens(logits, draws, chosen);
     chosen.to_device(Device::cpu());
   }
 

@@ -1,5 +1,6 @@
 #include "engine/answer.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -27,6 +28,25 @@ void Answer::check_numbers(std::span<const float> logits) const {
   const std::string weight = model_.describe_bad_weight();
   throw Error(ErrorCode::kBadFile, cat(model_.name(), " computes NaN",
                                        weight.empty() ? ", though its weights are numbers" : cat(": ", weight)));
+}
+
+void Answer::add_draw(int64_t ahead, TokenDraws& to) {
+  std::optional<TokenDraw> draw = guide_ && ahead > 0 ? std::nullopt : sampler_.plain_draw(ahead);
+  if (draw && guide_) {
+    try {
+      const std::span<const uint32_t> mask = guide_->mask();
+      const auto words = static_cast<size_t>(TokenDraws::mask_words(model_.model().facts().vocabulary));
+      if (!mask.empty()) {
+        draw->mask = static_cast<int32_t>(to.masks.size() / words);
+        to.masks.insert(to.masks.end(), mask.begin(), mask.begin() + std::min(words, mask.size()));
+        to.masks.resize((static_cast<size_t>(draw->mask) + 1) * words);  // no token beyond its end may come
+      }
+    } catch (const Error&) {
+      draw.reset();  // take() says what is wrong
+    }
+  }
+  if (draw) sampler_.add_edits(static_cast<int32_t>(to.rows.size()), to.edits);
+  to.rows.push_back(draw.value_or(TokenDraw{.needs_row = true}));
 }
 
 Answer::Step Answer::take(const TokenLogits& logits) {

@@ -39,11 +39,9 @@ class Answer {
     std::string text;       // what can be shown now
     bool is_shown = false;  // the token is part of the answer: all are but the one that ends it
   };
-  // How another can draw what take() would choose once `ahead` more tokens were taken; nothing: take() needs the
-  // logits.
-  std::optional<TokenDraw> plain_draw(int64_t ahead = 0) const {
-    return guide_ ? std::nullopt : sampler_.plain_draw(ahead);
-  }
+  // Puts one more row behind those that others are to draw from: what take() would choose once `ahead` more tokens were
+  // taken. Where it needs the logits for that, the row says so.
+  void add_draw(int64_t ahead, TokenDraws& to);
   // Chooses the next token. Throws Error(kBadFile) for logits that are not numbers, naming the
   // weight at fault, and Error(kInvalidArgument) when the grammar allows no token.
   Step take(const TokenLogits& logits);

@@ -223,7 +223,6 @@ void Engine::end_late() {
 Logits Engine::forward(const StepPlan& plan) {
   batch_.clear();
   logit_rows_.clear();
-  draws_.clear();
   for (const Planned& planned : plan) {
     Sequence& sequence = *planned.sequence;
     const auto first_row = static_cast<int64_t>(batch_.tokens.size());
@@ -243,14 +242,28 @@ Logits Engine::forward(const StepPlan& plan) {
     }
     for (int64_t row = 0; row < wanted.scored; ++row) batch_.logit_rows.push_back(first_row + row);
     for (int64_t row = rows - wanted.chosen; row < rows; ++row) batch_.logit_rows.push_back(first_row + row);
-    draws_.resize(draws_.size() + static_cast<size_t>(wanted.scored));
-    const bool is_forked = sequence.request->choices_begun < sequence.request->wanted.choices;  // others draw as well
-    for (int64_t row = 0; row < wanted.chosen; ++row) {
-      draws_.push_back(is_forked ? std::nullopt : sequence.answer->plain_draw(row));
-    }
     logit_rows_.push_back(wanted);
   }
-  return {model_->model().forward(batch_, memory_.cache()), draws_};
+  Tensor logits = model_->model().forward(batch_, memory_.cache());
+  plan_draws(plan);  // while a GPU computes them
+  return {std::move(logits), draws_};
+}
+
+void Engine::plan_draws(const StepPlan& plan) {
+  draws_.clear();
+  if (!Logits::can_draw(model_->model())) return;
+  constexpr TokenDraw kWhole{.needs_row = true};
+  for (size_t i = 0; i < plan.size(); ++i) {
+    const OpenRequest& request = *plan[i].sequence->request;
+    draws_.rows.insert(draws_.rows.end(), static_cast<size_t>(logit_rows_[i].scored), kWhole);
+    for (int64_t row = 0; row < logit_rows_[i].chosen; ++row) {
+      if (request.choices_begun < request.wanted.choices) {  // others begin with the same logits
+        draws_.rows.push_back(kWhole);
+      } else {
+        plan[i].sequence->answer->add_draw(row, draws_);
+      }
+    }
+  }
 }
 
 void Engine::take_tokens(const StepPlan& plan, const Logits& logits, double seconds) {

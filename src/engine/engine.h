@@ -73,6 +73,7 @@ class Engine {
   void tell_news();
   StepPlan next_plan();
   Logits forward(const StepPlan& plan);
+  void plan_draws(const StepPlan& plan);
   void take_tokens(const StepPlan& plan, const Logits& logits, double seconds);
   int64_t choose(Sequence& sequence, const LogitRows& rows, const Logits& logits);
   void choose_one(Sequence& sequence, const TokenLogits& logits);
@@ -109,8 +110,8 @@ class Engine {
 
   Arena arena_;
   ForwardBatch batch_;
-  std::vector<LogitRows> logit_rows_;            // per planned sequence
-  std::vector<std::optional<TokenDraw>> draws_;  // per row of logits
+  std::vector<LogitRows> logit_rows_;  // per planned sequence
+  TokenDraws draws_;                   // of all rows of logits
 };
 
 // Runs an engine on a thread of its own, as long as it lives.

@@ -120,7 +120,7 @@ class Generator::Run {
       event.total = total;
       if (!callback_(event)) return answer_.end(StopReason::kCancelled);
       if (last) {
-        Logits row(logits, std::array{answer_.plain_draw()});
+        Logits row(logits, draws(1));
         row.fetch();
         take(row, 0);
       }
@@ -138,9 +138,8 @@ class Generator::Run {
     const auto start = generator_.tokens_.size();
     const ArenaScope scope(generator_.arena_);
     const auto rows = static_cast<int64_t>(pending_.size());
-    draws_.clear();
-    for (int64_t ahead = 0; ahead < rows; ++ahead) draws_.push_back(answer_.plain_draw(ahead));
-    Logits logits(generator_.forward(pending_, rows, hooks()), draws_);
+    Tensor all = generator_.forward(pending_, rows, hooks());
+    Logits logits(std::move(all), draws(rows));  // which are planned while a GPU computes them
     logits.fetch();
     int64_t row = 0;
     while (true) {
@@ -149,6 +148,13 @@ class Generator::Run {
       ++result_.accepted;
     }
     if (row < rows) wind_back(start, row, before);
+  }
+
+  const TokenDraws& draws(int64_t rows) {
+    draws_.clear();
+    if (!Logits::can_draw(generator_.model_->model())) return draws_;
+    for (int64_t ahead = 0; ahead < rows; ++ahead) answer_.add_draw(ahead, draws_);
+    return draws_;
   }
 
   void draft() {
@@ -200,7 +206,7 @@ class Generator::Run {
   Answer answer_;
   SequenceHooks hooks_;
   std::vector<int32_t> pending_;
-  std::vector<std::optional<TokenDraw>> draws_;  // per pending token
+  TokenDraws draws_;
   GenerateResult result_;
 };
 

@@ -8,17 +8,16 @@
 
 namespace wick {
 
-Logits::Logits(Tensor logits, std::span<const std::optional<TokenDraw>> draws) : logits_(std::move(logits)) {
-  const FusedKernels* fused = fused_kernels(logits_.device());
-  if (!fused || logits_.dim(1) > kMostExactWeights) return;
-  if (std::ranges::none_of(draws, [](const auto& draw) { return draw.has_value(); })) return;
-  std::vector<TokenDraw> wanted;
-  for (const auto& draw : draws) {
-    wanted.push_back(draw.value_or(TokenDraw{}));
-    is_wanted_.push_back(draw.has_value());
-  }
+bool Logits::can_draw(const LanguageModel& model) {
+  return fused_kernels(model.device()) && model.facts().vocabulary <= kMostExactWeights;
+}
+
+Logits::Logits(Tensor logits, const TokenDraws& draws) : logits_(std::move(logits)) {
+  if (std::ranges::all_of(draws.rows, &TokenDraw::needs_row)) return;
+  for (const TokenDraw& draw : draws.rows) is_wanted_.push_back(!draw.needs_row);
+  logits_ = logits_.contiguous();
   drawn_ = empty({logits_.dim(0)}, DType::kI32, logits_.device());
-  fused->draw_tokens(logits_.contiguous(), wanted, drawn_);
+  fused_kernels(logits_.device())->draw_tokens(logits_, draws, drawn_);
 }
 
 void Logits::fetch() {

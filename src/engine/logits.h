@@ -1,10 +1,9 @@
 #pragma once
 
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "engine/sampler.h"
+#include "models/language_model.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -13,9 +12,9 @@ namespace wick {
 // the token comes to the host.
 class Logits {
  public:
-  // draws[i]: how a token is drawn from row i; nothing where somebody needs the logits. The device is set to work, and
-  // nobody waits for it.
-  Logits(Tensor logits, std::span<const std::optional<TokenDraw>> draws);
+  // Sets the device to work and does not wait for it. Where can_draw() is false, nothing needs to be said of the rows.
+  Logits(Tensor logits, const TokenDraws& draws);
+  static bool can_draw(const LanguageModel& model);
 
   void fetch();                      // waits for what row() gives
   TokenLogits row(int64_t i) const;  // once fetched

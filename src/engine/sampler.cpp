@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "base/error.h"
 #include "base/philox.h"
@@ -25,6 +26,7 @@ struct WorkingMemory {
   sampling::Truncation truncation;
   sampling::Mirostat mirostat;
   sampling::DryMemory dry;
+  LogitEdits edits;
 };
 
 WorkingMemory& memory() {
@@ -49,11 +51,21 @@ void check_logits(std::span<const float> logits, int64_t vocabulary) {
   }
 }
 
+// Several for one token add up.
+std::vector<LogitEdit> merged(const std::vector<std::pair<int32_t, float>>& bias) {
+  std::map<int32_t, float> sums;
+  for (const auto& [token, value] : bias) sums[token] += value;
+  std::vector<LogitEdit> edits;
+  for (const auto& [token, sum] : sums) edits.push_back({0, token, sum});
+  return edits;
+}
+
 }  // namespace
 
 Sampler::Sampler(SamplingParams params, int64_t vocabulary, TokenText text)
     : params_((check_sampling_params(params, vocabulary), std::move(params))),
       vocabulary_(vocabulary),
+      bias_(merged(params_.logit_bias)),
       penalties_(params_, vocabulary),
       dry_(params_, vocabulary, text) {
   if (dry_.is_needed() && !params_.dry_breakers.empty() && !text) {
@@ -101,14 +113,22 @@ void Sampler::rollback(int64_t count) {
 }
 
 std::optional<TokenDraw> Sampler::plain_draw(int64_t ahead) const {
-  const bool is_adjusted = !params_.logit_bias.empty() || penalties_.is_needed() || dry_.is_needed();
-  if (is_adjusted || params_.logprobs) return std::nullopt;
+  if (params_.logprobs || (has_edits() && ahead > 0)) return std::nullopt;
   if (params_.temperature <= 0) return TokenDraw{};
   if (params_.mirostat || params_.typical_p < 1 || params_.xtc_probability > 0) return std::nullopt;
   TokenDraw draw{draws(ahead).first, params_.temperature, params_.top_p};
   if (params_.min_p > 0) draw.log_min_p = std::log(params_.min_p);
   if (params_.top_k < vocabulary_) draw.top_k = static_cast<int32_t>(params_.top_k);
   return draw;
+}
+
+void Sampler::add_edits(int32_t row, LogitEdits& to) const {
+  for (LogitEdit edit : bias_) {
+    edit.row = row;
+    to[0].push_back(edit);
+  }
+  penalties_.add_edits(row, to[1]);
+  dry_.add_edits(history_, row, memory().dry, to[2]);
 }
 
 TokenChoice Sampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed) {
@@ -120,12 +140,18 @@ TokenChoice Sampler::sample(std::span<const float> logits, std::span<const uint3
 }
 
 std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<const uint32_t> allowed) const {
-  if (params_.logit_bias.empty() && !penalties_.is_needed() && !dry_.is_needed() && allowed.empty()) return logits;
+  if (!has_edits() && allowed.empty()) return logits;
   const std::span<float> adjusted = sampling::at_least(memory().adjusted, logits.size());
   std::copy(logits.begin(), logits.end(), adjusted.begin());
-  for (const auto& [token, bias] : params_.logit_bias) adjusted[static_cast<size_t>(token)] += bias;
-  if (penalties_.is_needed()) penalties_.apply(adjusted);
-  if (dry_.is_needed()) dry_.apply(history_, adjusted, memory().dry);
+  LogitEdits& edits = memory().edits;
+  for (auto& round : edits) round.clear();
+  add_edits(0, edits);
+  for (const auto& round : edits) {
+    for (const LogitEdit& edit : round) {
+      float& logit = adjusted[static_cast<size_t>(edit.token)];
+      logit = edited(logit, edit);
+    }
+  }
   if (!allowed.empty()) sampling::forbid_others(allowed, adjusted);
   return adjusted;
 }

@@ -58,9 +58,12 @@ class Sampler {
   // Throws Error(kInvalidArgument) when the count of logits is wrong, one is NaN or +inf, or no token is allowed.
   TokenChoice sample(std::span<const float> logits,  // [vocabulary]
                      std::span<const uint32_t> allowed = {});
-  // How another can draw what sample() would choose without a mask once `ahead` more tokens were accepted. Nothing
-  // where that takes more than a TokenDraw says: penalties, bias, log-probabilities, typical, XTC or Mirostat.
+  // How another can draw what sample() would choose once `ahead` more tokens were accepted, from logits that
+  // add_edits() tells how to change. Nothing where that takes more than a TokenDraw says: log-probabilities, typical,
+  // XTC, Mirostat, and penalties for tokens that are not accepted yet.
   std::optional<TokenDraw> plain_draw(int64_t ahead = 0) const;
+  // Bias, penalties and DRY, for logits in this row of others.
+  void add_edits(int32_t row, LogitEdits& to) const;
 
   // Puts a token behind the history: the one that sample() chose or any other. Mirostat learns from those that the
   // sample() just before had chosen, and from no others. Throws Error(kInvalidArgument) when there is no such token.
@@ -74,10 +77,12 @@ class Sampler {
  private:
   int32_t draw(std::span<const float> adjusted);
   std::pair<double, double> draws(int64_t ahead = 0) const;
+  bool has_edits() const { return !bias_.empty() || penalties_.is_needed() || dry_.is_needed(); }
   std::span<const float> adjust(std::span<const float> logits, std::span<const uint32_t> allowed) const;
 
   SamplingParams params_;
   int64_t vocabulary_;
+  std::vector<LogitEdit> bias_;  // a token once
   sampling::Penalties penalties_;
   sampling::Dry dry_;
   std::vector<int32_t> history_;

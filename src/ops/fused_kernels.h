@@ -75,9 +75,9 @@ struct FusedKernels {
   // and nothing is done, for weights that are not f16 or bf16.
   bool (*mix_experts)(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
                       std::span<const ExpertWeights> experts, const Tensor& residual, const Tensor& out) = nullptr;
-  // Draws a token from each row of logits, f32 [rows, n], row-major, n at most kMostExactWeights: out, i32 [rows]. The
-  // same as on the host. -1 for a row with NaN or +inf, or with nothing but -inf.
-  void (*draw_tokens)(const Tensor& logits, std::span<const TokenDraw> draws, const Tensor& out) = nullptr;
+  // Draws a token from each row of logits, f32 [rows, n], row-major, n at most kMostExactWeights, which the edits change:
+  // out, i32 [rows]. The same as on the host. -1 for a row with NaN or +inf, or with nothing but -inf.
+  void (*draw_tokens)(const Tensor& logits, const TokenDraws& draws, const Tensor& out) = nullptr;
 };
 
 // Null where there are none.

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 // How a token is drawn from logits, in arithmetic that gives the same bits on the host and on every device.
 namespace wick {
@@ -15,9 +17,40 @@ struct TokenDraw {
   float temperature = 0;  // 0 or less: the highest logit, of equal ones the first
   float top_p = 1;
   float log_min_p = -std::numeric_limits<float>::infinity();
-  int32_t top_k = 0;  // 0: all
+  int32_t top_k = 0;       // 0: all
+  int32_t mask = -1;       // which of TokenDraws::masks says what may come; -1: everything may
+  bool needs_row = false;  // somebody needs the logits themselves: nothing is drawn
 
   bool operator==(const TokenDraw&) const = default;
+};
+
+// What happens to one logit before.
+struct LogitEdit {
+  int32_t row = 0, token = 0;
+  float bias = 0;        // is added; -inf forbids the token
+  float repetition = 1;  // divides a logit, or multiplies it if it is below 0
+  float minus = 0;       // is taken off
+};
+constexpr float edited(float logit, const LogitEdit& edit) {
+  logit += edit.bias;
+  if (logit == -std::numeric_limits<float>::infinity()) return logit;
+  return (logit < 0 ? logit * edit.repetition : logit / edit.repetition) - edit.minus;
+}
+// In rounds, one after the other; in each of them a token of a row comes once.
+using LogitEdits = std::array<std::vector<LogitEdit>, 3>;
+
+// For all rows of some logits.
+struct TokenDraws {
+  std::vector<TokenDraw> rows;
+  LogitEdits edits;
+  std::vector<uint32_t> masks;  // mask_words() each: bit i of word i/32 is set for a token that may come
+
+  static constexpr int64_t mask_words(int64_t vocabulary) { return (vocabulary + 31) / 32; }
+  void clear() {
+    rows.clear();
+    for (auto& round : edits) round.clear();
+    masks.clear();
+  }
 };
 
 // e^-x for 0 <= x <= 80, within 2 units of the last place. Plain arithmetic that compilers turn into vectors, so that

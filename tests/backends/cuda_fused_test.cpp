@@ -210,11 +210,13 @@ TEST_F(CudaFused, MixesExperts) {
 TEST_F(CudaFused, DrawsTokensAsTheHostDoes) {
   const FusedKernels& fused = *fused_kernels(Device::cuda());
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr size_t kRows = 140;  // more than one launch takes
+  constexpr size_t kRows = 75;  // more than one launch takes
   for (const int64_t n : {1, 5, 255, 256, 1000, 4097, 32003, 151936, 262144}) {
     const auto size = static_cast<size_t>(n);
     std::vector<float> values = randn({static_cast<int64_t>(kRows), n}, static_cast<uint64_t>(n)).to_vector<float>();
-    std::vector<TokenDraw> draws(kRows);
+    TokenDraws all;
+    all.rows.resize(kRows);
+    std::vector<TokenDraw>& draws = all.rows;
     for (size_t r = 0; r < kRows; ++r) {
       const std::span row = std::span(values).subspan(r * size, size);
       for (float& x : row) x *= r % 3 == 0 ? 1.0f : r % 3 == 1 ? 4.0f : 40.0f;
@@ -235,13 +237,35 @@ TEST_F(CudaFused, DrawsTokensAsTheHostDoes) {
     values[21 * size] = -std::numeric_limits<float>::quiet_NaN();
     values[22 * size + size / 2] = kInfinity;
     std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(23 * size), size, -kInfinity);
+    const auto words = static_cast<size_t>(TokenDraws::mask_words(n));
+    for (size_t r = 0; r < kRows; r += 3) {
+      draws[r].mask = static_cast<int32_t>(r / 3);
+      for (size_t i = 0; i < words; ++i)
+        all.masks.push_back(r == 24 ? 0 : static_cast<uint32_t>((i + r) * 0x9E3779B9u));
+    }
+    const Tensor logits = from_vector(values, {static_cast<int64_t>(kRows), n}, Device::cuda());
+    for (int32_t r = 30; r < 75; r += 5) {
+      for (int32_t i = 0; i < 300 && i < n; ++i) all.edits[0].push_back({r, i, i == 7 ? -kInfinity : 0.5f});
+      for (int32_t i = 0; i < 40 && i < n; i += 3) all.edits[1].push_back({r, i, 0, 1.3f, 0.25f});
+      all.edits[2].push_back({r, 0, 0, 1, 2.5f});
+    }
+    for (const auto& round : all.edits) {
+      for (const LogitEdit& edit : round) {
+        float& logit = values[static_cast<size_t>(edit.row) * size + static_cast<size_t>(edit.token)];
+        logit = edited(logit, edit);
+      }
+    }
     const Tensor out = empty({static_cast<int64_t>(kRows)}, DType::kI32, Device::cuda());
-    fused.draw_tokens(from_vector(values, {static_cast<int64_t>(kRows), n}, Device::cuda()), draws, out);
+    fused.draw_tokens(logits, all, out);
     const std::vector<int32_t> got = out.to_device(Device::cpu()).to_vector<int32_t>();
     for (size_t r = 0; r < kRows; ++r) {
-      const int32_t expected = reference_draw(std::span(values).subspan(r * size, size), draws[r]);
+      const std::span<const uint32_t> masks = all.masks;
+      const auto mask = r % 3 == 0 ? masks.subspan(r / 3 * words, words) : std::span<const uint32_t>();
+      const int32_t expected = reference_draw(std::span(values).subspan(r * size, size), draws[r], mask);
       EXPECT_EQ(got[r], expected) << "row " << r << " of " << n;
-      EXPECT_EQ(expected == -1, r >= 20 && r <= 23);
+      if (r >= 20 && r <= 24) {
+        EXPECT_EQ(expected, -1) << "row " << r << " of " << n;
+      }
     }
   }
 }

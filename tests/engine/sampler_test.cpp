@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "engine/sampling/weights.h"
 #include "sampler_reference.h"
@@ -149,7 +150,17 @@ TEST(Sampler, OthersCanDrawTheSame) {
                                     {.temperature = 1, .top_k = 20, .top_p = 0.95f, .seed = 4},
                                     {.temperature = 1.5f, .top_k = 400, .min_p = 0.02f, .seed = 5},
                                     {.temperature = 0.8f, .top_p = 0.9f, .seed = 6},
-                                    {.temperature = 1, .top_k = 9000, .top_p = 0.999f, .min_p = 0.001f, .seed = 7}};
+                                    {.temperature = 1, .top_k = 9000, .top_p = 0.999f, .min_p = 0.001f, .seed = 7},
+                                    {.temperature = 0, .repetition_penalty = 2, .seed = 8},
+                                    {.temperature = 0.9f,
+                                     .top_p = 0.95f,
+                                     .repetition_penalty = 1.2f,
+                                     .frequency_penalty = 0.3f,
+                                     .presence_penalty = -0.2f,
+                                     .dry_multiplier = 1,
+                                     .dry_breakers = {},
+                                     .logit_bias = {{3, 4.0f}, {17, -kInf}, {3, 0.3f}},
+                                     .seed = 9}};
   constexpr int64_t kVocabulary = 5003;
   for (const SamplingParams& params : several) {
     Sampler sampler(params, kVocabulary);
@@ -157,13 +168,24 @@ TEST(Sampler, OthersCanDrawTheSame) {
       std::vector<float> logits = random_logits(kVocabulary, i, 3);
       if (i % 3 == 0) std::ranges::transform(logits, logits.begin(), [](float x) { return std::round(x); });  // ties
       if (i % 4 == 0) std::fill_n(logits.begin(), 2000, -kInf);
-      const auto draw = sampler.plain_draw();
+      const auto draw = sampler.plain_draw(), next = sampler.plain_draw(1);
       ASSERT_TRUE(draw);
       const int32_t token = sampler.sample(logits).token;
+      LogitEdits edits;
+      sampler.add_edits(5, edits);
+      for (const auto& round : edits) {
+        std::set<int32_t> seen;
+        for (const LogitEdit& edit : round) {
+          EXPECT_EQ(edit.row, 5);
+          EXPECT_TRUE(seen.insert(edit.token).second) << "token " << edit.token << " comes twice";
+          logits[static_cast<size_t>(edit.token)] = edited(logits[static_cast<size_t>(edit.token)], edit);
+        }
+      }
       EXPECT_EQ(reference_draw(logits, *draw), token) << "draw " << i;
-      const auto next = sampler.plain_draw(1);
       sampler.accept(token);
-      EXPECT_EQ(sampler.plain_draw(), next);
+      if (next) {
+        EXPECT_EQ(sampler.plain_draw(), next);
+      }
     }
   }
 }
@@ -175,14 +197,18 @@ TEST(Sampler, TheLastTokenIsNotMissed) {
   EXPECT_EQ(sampling::make_weights(std::vector<float>(130, 0.0f), 0, 1, memory).draw(1 - 0x1p-53), 129u);
 }
 
-// What may move other tokens up, or asks about all of them, needs all logits.
-TEST(Sampler, SomeChoicesNeedAllLogits) {
-  const auto is_plain = [](const SamplingParams& params) { return Sampler(params, 1000).plain_draw().has_value(); };
-  EXPECT_TRUE(is_plain({.temperature = 0, .typical_p = 0.5f}));
-  EXPECT_FALSE(is_plain({.temperature = 0, .repetition_penalty = 1.1f}));
-  EXPECT_FALSE(is_plain({.temperature = 0, .logit_bias = {{3, 1.0f}}}));
+// What asks about all tokens, or about those that are not known yet, needs the logits.
+TEST(Sampler, SomeChoicesNeedTheLogits) {
+  const auto is_plain = [](const SamplingParams& params, int64_t ahead = 0) {
+    return Sampler(params, 1000).plain_draw(ahead).has_value();
+  };
+  EXPECT_TRUE(is_plain({.temperature = 0, .typical_p = 0.5f}, 3));
+  for (const int64_t ahead : {0, 1}) {
+    EXPECT_EQ(is_plain({.temperature = 0, .repetition_penalty = 1.1f}, ahead), ahead == 0);
+    EXPECT_EQ(is_plain({.temperature = 1, .dry_multiplier = 1, .dry_breakers = {}}, ahead), ahead == 0);
+    EXPECT_EQ(is_plain({.temperature = 1, .logit_bias = {{3, 1.0f}}}, ahead), ahead == 0);
+  }
   EXPECT_FALSE(is_plain({.temperature = 0, .logprobs = 0}));
-  EXPECT_FALSE(is_plain({.temperature = 0, .dry_multiplier = 1, .dry_breakers = {}}));
   EXPECT_FALSE(is_plain({.temperature = 1, .top_k = 5, .mirostat = true}));
   EXPECT_FALSE(is_plain({.temperature = 1, .top_k = 5, .typical_p = 0.9f}));
   EXPECT_FALSE(is_plain({.temperature = 1, .top_k = 5, .xtc_probability = 0.1f}));

@@ -9,12 +9,14 @@
 
 namespace wick {
 
-// TokenDraw once more, as plainly as possible: a full sort, and sums of whole numbers.
-inline int32_t reference_draw(std::span<const float> logits, const TokenDraw& draw) {
+// TokenDraw once more, as plainly as possible: a full sort, and sums of whole numbers. An empty mask allows all.
+inline int32_t reference_draw(std::span<const float> logits, const TokenDraw& draw,
+                              std::span<const uint32_t> mask = {}) {
   std::vector<int32_t> kept;
   for (size_t i = 0; i < logits.size(); ++i) {
     if (!(logits[i] < std::numeric_limits<float>::infinity())) return -1;
-    if (std::isfinite(logits[i])) kept.push_back(static_cast<int32_t>(i));
+    const bool is_allowed = mask.empty() || (mask[i / 32] >> i % 32 & 1);
+    if (is_allowed && std::isfinite(logits[i])) kept.push_back(static_cast<int32_t>(i));
   }
   if (kept.empty()) return -1;
   const auto logit = [&](int32_t token) { return logits[static_cast<size_t>(token)]; };

@@ -11,12 +11,13 @@ constexpr int kBlock = 1024, kWarps = kBlock / 32;
 constexpr int kLoads = 8, kGroup = 32 * kLoads;  // tokens that a warp takes at a time
 constexpr int kParts = 8;                        // that a search cuts a range into
 constexpr int kRoom = 2048;                      // keys that are put in order, and groups of a block
-constexpr int kMostDraws = 128;
+constexpr int kMostDraws = 64;                   // of a launch
 static_assert(kRoom == 2 * kBlock && kWarps == 32 && kRoom * kGroup >= kMostExactWeights);
 
 struct DrawPlan {
-  const float* logits;  // [rows, n]
-  int32_t* out;         // [rows]
+  const float* logits;    // [rows, n]
+  const uint32_t* masks;  // see TokenDraws
+  int32_t* out;           // [rows]
   int n;
   TokenDraw draws[kMostDraws];
 };
@@ -72,7 +73,9 @@ class Row {
   using Team = BlockTeam<kTeam>;
   static constexpr int kNotHere = -2;
 
-  __device__ Row(const float* logits, int n, DrawMemory& memory) : logits_(logits), memory_(memory) {
+  // mask: null if all tokens may come.
+  __device__ Row(const float* logits, const uint32_t* mask, int n, DrawMemory& memory)
+      : logits_(logits), mask_(mask), memory_(memory) {
     const int groups = (n + kGroup - 1) / kGroup, share = (groups + kTeam - 1) / kTeam * kGroup;
     begin_ = min(n, Team::rank() * share);
     end_ = min(n, begin_ + share);
@@ -82,7 +85,7 @@ class Row {
   // The token, or -1, for thread 0; kNotHere: another block has it.
   __device__ int draw(const TokenDraw& wanted) {
     const uint64_t first = find_first();
-    if (first == kUnusable || first > kLastUsable) return -1;
+    if (first == kUnusable || first > kLastUsable || wanted.needs_row) return -1;
     if (wanted.temperature <= 0) return static_cast<int>(first & 0xffffffffu);
     most_ = logit_of(static_cast<uint32_t>(first >> 32));
     uint64_t cut = kLastUsable;
@@ -104,7 +107,14 @@ class Row {
  private:
   static constexpr float kWeightless = 25;  // below the highest: a weight of 0
 
-  // body(group, its first token, logits of kLoads x 32 tokens); -inf beyond the end.
+  // -inf beyond the end and where the mask forbids it, unless it is unusable.
+  __device__ __forceinline__ float logit_at(int token) const {
+    if (token >= end_) return -INFINITY;
+    const float logit = logits_[token];
+    return mask_ && logit < INFINITY && !(mask_[token / 32] >> token % 32 & 1) ? -INFINITY : logit;
+  }
+
+  // body(group, its first token, logits of kLoads x 32 tokens)
   template <typename Body>
   __device__ __forceinline__ void for_each_group(const Body& body) const {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -112,7 +122,7 @@ class Row {
       const int token = begin_ + group * kGroup + lane;
       float logits[kLoads];
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) logits[i] = token + i * 32 < end_ ? logits_[token + i * 32] : -INFINITY;
+      for (int i = 0; i < kLoads; ++i) logits[i] = logit_at(token + i * 32);
       body(group, token, logits);
     }
   }
@@ -344,7 +354,7 @@ class Row {
     uint64_t before = memory_.before;
     const int first = begin_ + static_cast<int>(memory_.group) * kGroup;
     for (int token = first + static_cast<int>(threadIdx.x);; token += 32) {
-      const uint64_t up_to = before + scan_of_warp(token < end_ ? weight_of(logits_[token], token) : 0);
+      const uint64_t up_to = before + scan_of_warp(weight_of(logit_at(token), token));
       const unsigned reached = __ballot_sync(0xffffffffu, static_cast<double>(up_to) > target);
       if (reached) return token - static_cast<int>(threadIdx.x) + __ffs(static_cast<int>(reached)) - 1;
       before = __shfl_sync(0xffffffffu, up_to, 31);
@@ -352,6 +362,7 @@ class Row {
   }
 
   const float* logits_;
+  const uint32_t* mask_;
   DrawMemory& memory_;
   int n_ = 0, begin_ = 0, end_ = 0;  // of the row; of this block's share
   int phase_ = 0;
@@ -361,7 +372,9 @@ class Row {
 // A team of blocks for each row.
 template <int kTeam>
 __device__ __forceinline__ void draw_token(const DrawPlan& plan, int row, DrawMemory& memory) {
-  const int token = Row<kTeam>(plan.logits + int64_t{row} * plan.n, plan.n, memory).draw(plan.draws[row]);
+  const TokenDraw& wanted = plan.draws[row];
+  const uint32_t* mask = wanted.mask < 0 ? nullptr : plan.masks + wanted.mask * TokenDraws::mask_words(plan.n);
+  const int token = Row<kTeam>(plan.logits + int64_t{row} * plan.n, mask, plan.n, memory).draw(wanted);
   if (threadIdx.x == 0 && token != Row<kTeam>::kNotHere) plan.out[row] = token;
   BlockTeam<kTeam>::sync();  // nobody's memory goes while others read it
 }
@@ -374,16 +387,48 @@ __global__ void __launch_bounds__(kBlock, 1) draw_kernel(const __grid_constant__
   draw_token<kTeam>(plan, static_cast<int>(blockIdx.x) / kTeam, memory);
 }
 
+__global__ void __launch_bounds__(kThreads)
+    edit_kernel(float* logits, int64_t n, const LogitEdit* edits, int64_t count) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= count) return;
+  float& logit = logits[edits[i].row * n + edits[i].token];
+  logit = edited(logit, edits[i]);
+}
+
+// A copy on the device for the time of some kernels.
+template <typename T>
+class DeviceCopy {
+ public:
+  DeviceCopy(Device device, const std::vector<T>& values) : copy_(device, values.size() * sizeof(T)) {
+    device_memory(device).copy_from_host(device, copy_.template as<void>(), values.data(), values.size() * sizeof(T));
+  }
+  const T* data() const { return copy_.template as<const T>(); }
+
+ private:
+  Scratch copy_;
+};
+
 }  // namespace
 
-void draw_tokens(const Tensor& logits, std::span<const TokenDraw> draws, const Tensor& out) {
+void draw_tokens(const Tensor& logits, const TokenDraws& draws, const Tensor& out) {
   constexpr int kTeam = 8;
   const Device device = logits.device();
   const int64_t rows = logits.dim(0), n = logits.dim(1);
+  for (const std::vector<LogitEdit>& round : draws.edits) {
+    if (round.empty()) continue;
+    const DeviceCopy edits(device, round);
+    const auto count = static_cast<int64_t>(round.size());
+    launch_dependent(device, "draw_tokens", edit_kernel, blocks_for(count), kThreads, 0, data_of<float>(logits), n,
+                     edits.data(), count);
+  }
+  const DeviceCopy masks(device, draws.masks);
   for (int64_t first = 0; first < rows; first += kMostDraws) {
-    DrawPlan plan{data_of<const float>(logits) + first * n, data_of<int32_t>(out) + first, static_cast<int>(n), {}};
+    DrawPlan plan{
+        data_of<const float>(logits) + first * n, masks.data(), data_of<int32_t>(out) + first, static_cast<int>(n), {}};
     const auto count = std::min<int64_t>(rows - first, kMostDraws);
-    std::copy_n(draws.begin() + first, count, plan.draws);
+    std::copy_n(draws.rows.begin() + first, count, plan.draws);
     if (runtime(device).hopper) {
       launch_clusters(device, "draw_tokens", draw_kernel<kTeam>, static_cast<unsigned>(count * kTeam), kTeam, kBlock, 0,
                       plan);

@@ -67,7 +67,9 @@ void Dry::find_runs(std::span<const int32_t> history, int32_t limit, DryMemory& 
   }
 }
 
-void Dry::apply(std::span<const int32_t> history, std::span<float> logits, DryMemory& memory) const {
+void Dry::add_edits(std::span<const int32_t> history, int32_t row, DryMemory& memory,
+                    std::vector<LogitEdit>& to) const {
+  if (!is_needed()) return;
   if (static_cast<int64_t>(history.size()) > window_) history = history.last(static_cast<size_t>(window_));
   if (since_breaker_.back() < allowed_length_) return;
   find_runs(history, since_breaker_.back(), memory);
@@ -78,7 +80,7 @@ void Dry::apply(std::span<const int32_t> history, std::span<float> logits, DryMe
     if (!is_longest || token < 0 || token >= vocabulary_) continue;
     const double power = std::pow(static_cast<double>(base_), static_cast<double>(length - allowed_length_));
     const double penalty = static_cast<double>(multiplier_) * power;
-    logits[static_cast<size_t>(token)] -= static_cast<float>(std::min(penalty, 1e30));
+    to.push_back({row, token, 0, 1, static_cast<float>(std::min(penalty, 1e30))});
   }
 }
 

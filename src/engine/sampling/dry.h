@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/sampling_params.h"
+#include "ops/token_draw.h"
 
 namespace wick::sampling {
 
@@ -35,7 +36,7 @@ class Dry {
   }
 
   bool is_needed() const { return multiplier_ > 0 && window_ > 0; }
-  void apply(std::span<const int32_t> history, std::span<float> logits, DryMemory& memory) const;
+  void add_edits(std::span<const int32_t> history, int32_t row, DryMemory& memory, std::vector<LogitEdit>& to) const;
 
  private:
   bool ends_breaker(std::span<const int32_t> history) const;  // whether a breaker ends in its last token

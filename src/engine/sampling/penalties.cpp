@@ -73,13 +73,12 @@ void Penalties::grow() {
   }
 }
 
-void Penalties::apply(std::span<float> logits) const {
+void Penalties::add_edits(int32_t row, std::vector<LogitEdit>& to) const {
+  if (!is_needed_) return;
   for (const Count& count : counts_) {
     if (count.seen == 0) continue;
-    float& logit = logits[static_cast<size_t>(count.token)];
-    if (logit == -std::numeric_limits<float>::infinity()) continue;
-    logit = logit < 0 ? logit * repetition_ : logit / repetition_;
-    if (count.generated > 0) logit -= static_cast<float>(count.generated) * frequency_ + presence_;
+    const float minus = count.generated > 0 ? static_cast<float>(count.generated) * frequency_ + presence_ : 0;
+    to.push_back({row, count.token, 0, repetition_, minus});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/sampling_params.h"
+#include "ops/token_draw.h"
 
 namespace wick::sampling {
 
@@ -20,7 +21,7 @@ class Penalties {
   void pop(std::span<const int32_t> history);
 
   bool is_needed() const { return is_needed_; }
-  void apply(std::span<float> logits) const;
+  void add_edits(int32_t row, std::vector<LogitEdit>& to) const;
 
  private:
   struct Count {
