@@ -21,10 +21,10 @@ class FairMutex {
     }
     turn_.notify_all();
   }
-  // Whether somebody waits; to be asked while holding it.
-  bool is_wanted() const {
+  // How many wait; to be asked while holding it.
+  int64_t waiting() const {
     const std::lock_guard hold(mutex_);
-    return next_ - now_ > 1;
+    return static_cast<int64_t>(next_ - now_) - 1;
   }
 
  private:

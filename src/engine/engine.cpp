@@ -131,7 +131,7 @@ bool Engine::step() {
 // Listeners of a model on a GPU hear of a pass while the next one is computed, unless there is none, somebody else's
 // comes first, or somebody looks at values that it would overwrite.
 bool Engine::may_tell_late() const {
-  if (model_->model().device() == Device::cpu() || scheduler_.running().empty() || compute_turn().is_wanted()) {
+  if (model_->model().device() == Device::cpu() || scheduler_.running().empty() || compute_turn().waiting() > 0) {
     return false;
   }
   return std::none_of(scheduler_.running().begin(), scheduler_.running().end(),
