@@ -99,7 +99,7 @@ class Engine {
   int64_t turned_away_ = 0;
   bool is_busy_ = false, is_stopping_ = false;
 
-  mutable std::mutex state_mutex_;  // held between passes, not during them
+  mutable std::mutex state_mutex_;  // held between passes and while listeners are told
   KvMemory memory_;
   Scheduler scheduler_;
   RequestBook book_;
