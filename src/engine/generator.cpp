@@ -1,7 +1,6 @@
 #include "engine/generator.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 #include "base/error.h"

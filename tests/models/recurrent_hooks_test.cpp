@@ -2,9 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "ops/mul.h"
+#include "recurrent_cases.h"
 #include "support/compare.h"
-#include "support/devices.h"
-#include "support/model_fixtures.h"
 #include "support/temp_folder.h"
 #include "support/tiny_models.h"
 #include "tensor/create.h"
@@ -12,22 +11,9 @@
 namespace wick {
 namespace {
 
-const char* const kFamilies[] = {"mamba", "mamba2", "rwkv"};
-
-class RecurrentHooksTest : public testing::TestWithParam<std::tuple<const char*, Device>> {
+class RecurrentHooksTest : public RecurrentCase {
  protected:
-  std::string family() const { return std::get<0>(GetParam()); }
-  ModelOptions options() const {
-    ModelOptions options;
-    options.device = std::get<1>(GetParam());
-    if (!options.device.is_host()) options.quantize = "f32";  // else bf16 weights round what they meet
-    return options;
-  }
   bool is_rwkv() const { return family() == "rwkv"; }
-  std::filesystem::path folder() const { return family_folder(family()); }
-  std::vector<int32_t> tokens() const {
-    return Checkpoint::open(folder() / "reference.safetensors").get("input_ids").to_vector<int32_t>();
-  }
   // The same model with these tensors set to zero, in `to`.
   void write_without(const std::filesystem::path& to, const std::vector<std::string>& zeroed) const {
     const Checkpoint checkpoint = Checkpoint::open(folder());
@@ -156,7 +142,7 @@ TEST_P(RecurrentHooksTest, NoInputLeavesTheStateEmpty) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecurrentHooksTest,
-                         testing::Combine(testing::ValuesIn(kFamilies), testing::ValuesIn(tuned_devices())),
+                         testing::Combine(testing::ValuesIn(kRecurrentFamilies), testing::ValuesIn(tuned_devices())),
                          name_and_device);
 
 }  // namespace

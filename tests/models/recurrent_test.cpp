@@ -3,32 +3,15 @@
 
 #include <algorithm>
 
+#include "recurrent_cases.h"
 #include "support/compare.h"
-#include "support/devices.h"
 #include "support/errors.h"
-#include "support/model_fixtures.h"
 #include "tensor/create.h"
 
 namespace wick {
 namespace {
 
-const char* const kFamilies[] = {"mamba", "mamba2", "rwkv"};
-
-class RecurrentTest : public testing::TestWithParam<std::tuple<const char*, Device>> {
- protected:
-  std::string family() const { return std::get<0>(GetParam()); }
-  ModelOptions options() const {
-    ModelOptions options;
-    options.device = std::get<1>(GetParam());
-    if (!options.device.is_host()) options.quantize = "f32";  // else bf16 weights round what they meet
-    return options;
-  }
-  std::filesystem::path folder() const { return family_folder(family()); }
-  Checkpoint reference() const { return Checkpoint::open(folder() / "reference.safetensors"); }
-  std::vector<int32_t> tokens(const char* name = "input_ids") const {
-    return reference().get(name).to_vector<int32_t>();
-  }
-};
+class RecurrentTest : public RecurrentCase {};
 
 void expect_same_state(const RecurrentState& actual, const RecurrentState& expected, const std::string& what) {
   ASSERT_EQ(actual.tensors.size(), expected.tensors.size());
@@ -204,7 +187,7 @@ TEST_P(RecurrentTest, RefusesStatesThatDoNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecurrentTest,
-                         testing::Combine(testing::ValuesIn(kFamilies), testing::ValuesIn(tuned_devices())),
+                         testing::Combine(testing::ValuesIn(kRecurrentFamilies), testing::ValuesIn(tuned_devices())),
                          name_and_device);
 
 }  // namespace

@@ -32,6 +32,18 @@ struct BlockTeam {
 #endif
     return *place;
   }
+  // The same for four floats, by their address in shared memory; of clusters only.
+  __device__ static __forceinline__ float4 read_four(uint32_t address, uint32_t rank) {
+    static_assert(kBlocks > 1);
+    float4 four{};
+#if WICK_HOPPER
+    asm volatile("ld.shared::cluster.v4.f32 {%0,%1,%2,%3}, [%4];"
+                 : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+                 : "r"(in_block(address, rank))
+                 : "memory");
+#endif
+    return four;
+  }
 };
 
 }  // namespace wick::cuda

@@ -1,3 +1,4 @@
+#include "backends/cuda/block_team.cuh"
 #include "backends/cuda/packed_product.cuh"
 
 // Up to 64 rows of x against packed weights that are read once, as they are: a block has 128 rows of weights and one
@@ -15,25 +16,6 @@ constexpr int ring_bytes() {
 template <typename Block, int kTokens>
 constexpr size_t shared_bytes() {
   return static_cast<size_t>(ring_bytes<Block>() + std::max(kStages * kTokens * kPitch, kTokens * kTileRows * 4));
-}
-
-__device__ __forceinline__ void cluster_barrier() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-#endif
-}
-// From the shared memory of another block of the cluster.
-__device__ __forceinline__ float4 load_four_of(uint32_t address, uint32_t rank) {
-  float4 four{};
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  uint32_t there;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
-  asm volatile("ld.shared::cluster.v4.f32 {%0,%1,%2,%3}, [%4];"
-               : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
-               : "r"(there)
-               : "memory");
-#endif
-  return four;
 }
 
 // The grid is [kParts, row tiles], a cluster for each row tile. x: rows in f16 in the order of the fragments.
@@ -113,7 +95,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
       partial[(tile * 8 + 2 * t + e % 2) * kTileRows + warp * kRows + g + e / 2 * 8] = sum[tile][e];
     }
   }
-  cluster_barrier();
+  BlockTeam<kParts>::sync();
   constexpr int kQuads = kTokens * kTileRows / 4 / kParts;  // of each block
   for (int i = threadIdx.x; i < kQuads; i += kWarps * 32) {
     const int quad = rank * kQuads + i, token = quad / (kTileRows / 4), row = quad % (kTileRows / 4) * 4;
@@ -121,7 +103,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
     float total[4] = {};
 #pragma unroll
     for (uint32_t from = 0; from < kParts; ++from) {
-      const float4 four = load_four_of(shared_address(partial + quad * 4), from);
+      const float4 four = BlockTeam<kParts>::read_four(shared_address(partial + quad * 4), from);
       total[0] += four.x;
       total[1] += four.y;
       total[2] += four.z;
@@ -133,7 +115,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
       if (at < job.n) store_product<X>(job, token, at, __fmul_rn(total[e], inverses[token]));
     }
   }
-  cluster_barrier();
+  BlockTeam<kParts>::sync();
 }
 
 template <typename Block, typename X, int kTokens>
