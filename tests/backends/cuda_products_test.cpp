@@ -2,8 +2,10 @@
 #if WICK_CUDA
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "ops/fused_kernels.h"
 #include "quant/format.h"
@@ -79,19 +81,40 @@ TEST_F(CudaProducts, ARowOfAProductDoesNotDependOnTheOthers) {
   }
 }
 
+// Formats whose products round the activations to 8 bits, as those of the CPU do; others multiply f16 numbers.
+bool takes_codes(DType dtype) {
+  switch (dtype) {
+    case DType::kQ4_0:
+    case DType::kQ4_1:
+    case DType::kQ8_0:
+    case DType::kQ4_K:
+    case DType::kQ5_K:
+    case DType::kQ6_K:
+    case DType::kGroup4: return true;
+    default: return false;
+  }
+}
+
+// x w^T on the device against what the CPU makes of the same codes, or of the weights in f32.
+void expect_product(const Tensor& got, const Tensor& x, const Tensor& w, const std::string& what) {
+  const bool codes = takes_codes(w.dtype());
+  const Tensor want = matmul(x, transpose(codes ? w : w.to_dtype(DType::kF32), 0, 1)).to_dtype(DType::kF64);
+  const double spread = std::sqrt(mean(sqr(want)).item());
+  expect_close(div(got.to_device(Device::cpu()).to_dtype(DType::kF64), spread), div(want, spread), codes ? 1e-5 : 4e-3,
+               what);
+}
+
 TEST_F(CudaProducts, PackedWeights) {
   for (const DType dtype : packed_dtypes()) {
     const std::string name(to_string(dtype));
-    // Parts of k end within blocks of 256 columns; rows that do not fill the last of them.
+    // Fewer blocks of 256 columns than parts of k, parts that are not full, rows that do not fill the last block.
     for (const int64_t k : {256, 1280, 2048, block_weights(dtype) == 32 ? 416 : 2560}) {
       const Tensor w = packed_weights(67, k, dtype, 5), there = w.to_device(Device::cuda());
       expect_identical(there.to_dtype(DType::kF32), w.to_dtype(DType::kF32), name + " decoded");
-      const Tensor x = mul(randn({90, k}, 11), 3.0), x_there = x.to_device(Device::cuda());
-      const Tensor want = matmul(x, transpose(w.to_dtype(DType::kF32), 0, 1));
-      const double spread = std::sqrt(mean(sqr(want)).item());
+      const Tensor x = mul(randn({150, k}, 11), 3.0), x_there = x.to_device(Device::cuda());
       const Tensor all = matmul(x_there, transpose(there, 0, 1));
-      expect_close(div(all.to_device(Device::cpu()), spread), div(want, spread), 4e-3, name);
-      for (const int64_t rows : {1, 2, 5, 8, 11, 16, 17, 40, 64, 65}) {
+      expect_product(all, x, w, name);
+      for (const int64_t rows : {1, 2, 5, 8, 11, 16, 17, 40, 64, 65, 130}) {
         const Tensor part = matmul(narrow(x_there, 0, 3, rows), transpose(there, 0, 1));
         expect_identical(part, narrow(all, 0, 3, rows).contiguous(), cat(name, ": ", rows, " rows, k ", k));
       }
@@ -105,14 +128,32 @@ TEST_F(CudaProducts, PackedWeights) {
 
 // Activations of any size keep their precision.
 TEST_F(CudaProducts, PackedWeightsTakeLargeAndSmallActivations) {
-  const Tensor w = packed_weights(40, 512, DType::kQ4_K, 7);
-  for (const double size : {1e-12, 1.0, 1e6, 1e20}) {
-    const Tensor x = mul(randn({3, 512}, 8), size);
-    const Tensor want = matmul(x, transpose(w.to_dtype(DType::kF32), 0, 1));
-    const double spread = std::sqrt(mean(sqr(want.to_dtype(DType::kF64))).item());
-    const Tensor got = matmul(x.to_device(Device::cuda()), transpose(w.to_device(Device::cuda()), 0, 1));
-    expect_close(div(got.to_device(Device::cpu()).to_dtype(DType::kF64), spread),
-                 div(want.to_dtype(DType::kF64), spread), 4e-3, cat(size));
+  for (const DType dtype : {DType::kQ4_K, DType::kQ8_0, DType::kIQ4_NL}) {
+    const Tensor w = packed_weights(40, 512, dtype, 7);
+    for (const double size : {1e-12, 1.0, 1e6, 1e20}) {
+      const Tensor x = mul(randn({3, 512}, 8), size);
+      const Tensor got = matmul(x.to_device(Device::cuda()), transpose(w.to_device(Device::cuda()), 0, 1));
+      expect_product(got, x, w, cat(to_string(dtype), " ", size));
+    }
+  }
+}
+
+// An infinity or a NaN spoils its own row and no other; zeros stay zeros.
+TEST_F(CudaProducts, PackedWeightsPassOnWhatIsNotFinite) {
+  for (const DType dtype : {DType::kQ4_K, DType::kQ6_K, DType::kQ4_1}) {
+    const Tensor w = packed_weights(40, 512, dtype, 7);
+    for (const int64_t rows : {4, 20, 70}) {
+      Tensor x = randn({rows, 512}, 8);
+      x.mutable_data<float>()[300] = std::numeric_limits<float>::infinity();
+      x.mutable_data<float>()[512 + 3] = std::numeric_limits<float>::quiet_NaN();
+      std::fill_n(x.mutable_data<float>() + 2 * 512, 512, 0.0f);
+      const Tensor got =
+          matmul(x.to_device(Device::cuda()), transpose(w.to_device(Device::cuda()), 0, 1)).to_device(Device::cpu());
+      const std::string what = cat(to_string(dtype), ", ", rows, " rows");
+      for (int64_t i = 0; i < 80; ++i) EXPECT_FALSE(std::isfinite(got.data<float>()[i])) << what << " at " << i;
+      for (int64_t i = 80; i < 120; ++i) EXPECT_EQ(got.data<float>()[i], 0.0f) << what << " at " << i;
+      expect_product(narrow(got, 0, 3, rows - 3).contiguous(), narrow(x, 0, 3, rows - 3).contiguous(), w, what);
+    }
   }
 }
 
@@ -120,15 +161,13 @@ TEST_F(CudaProducts, PackedWeightsTakeLargeAndSmallActivations) {
 TEST_F(CudaProducts, PackedWeightsOfManyAndFewRows) {
   for (const DType dtype : {DType::kQ4_K, DType::kQ6_K, DType::kQ8_0}) {
     for (const auto& [n, k] :
-         {std::pair<int64_t, int64_t>{36001, 256}, {5, 4096}, {4099, 512}, {3001, 2048}, {37, 12288}}) {
-      const Tensor w = packed_weights(n, k, dtype, 8), x = randn({70, k}, 9).to_device(Device::cuda());
-      const Tensor all = matmul(x, transpose(w.to_device(Device::cuda()), 0, 1)).to_device(Device::cpu());
-      const Tensor want = matmul(narrow(x.to_device(Device::cpu()), 0, 0, 2), transpose(w.to_dtype(DType::kF32), 0, 1));
-      const double spread = std::sqrt(mean(sqr(want)).item());
+         {std::pair<int64_t, int64_t>{36001, 256}, {5, 4096}, {4099, 512}, {3001, 2048}, {37, 12288}, {130, 16640}}) {
+      const Tensor w = packed_weights(n, k, dtype, 8), x = randn({70, k}, 9), x_there = x.to_device(Device::cuda());
+      const Tensor there = w.to_device(Device::cuda()), all = matmul(x_there, transpose(there, 0, 1));
       const std::string what = cat(to_string(dtype), " ", n, " x ", k);
-      expect_close(div(narrow(all, 0, 0, 2).contiguous(), spread), div(want, spread), 4e-3, what);
+      expect_product(narrow(all, 0, 0, 2).contiguous(), narrow(x, 0, 0, 2).contiguous(), w, what);
       for (const int64_t rows : {1, 3, 9, 33}) {
-        expect_identical(matmul(narrow(x, 0, 0, rows), transpose(w.to_device(Device::cuda()), 0, 1)),
+        expect_identical(matmul(narrow(x_there, 0, 0, rows), transpose(there, 0, 1)),
                          narrow(all, 0, 0, rows).contiguous(), cat(what, ": ", rows, " rows"));
       }
     }

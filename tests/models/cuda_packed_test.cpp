@@ -2,8 +2,10 @@
 #if WICK_CUDA
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <numeric>
 #include <random>
@@ -25,37 +27,43 @@ class CudaPacked : public NeedsCuda<> {
  protected:
   std::filesystem::path folder(const char* name) const { return temp_.path() / name; }
 
-  // Compares logits with those of the same model in f32 on the CPU: of a prompt, and of tokens one by one.
-  void expect_near(const TestModel& packed, const TestModel& plain, const std::string& what) {
+  // Compares logits of a prompt, and of tokens one by one, with those of the same weights in f32 on the CPU: they are
+  // as near as those of the packed weights there, which rounds activations to 8 bits, or nearer than 0.4 %.
+  void expect_near(const std::function<TestModel(const ModelOptions&)>& packed, const TestModel& plain,
+                   const std::string& what) {
+    const TestModel device = packed(on_cuda()), host = packed({});
     const auto vocabulary = static_cast<int32_t>(plain.model->facts().vocabulary);
     const std::vector<int32_t> text = some_tokens(70, 31, vocabulary);
-    TestSequence here(plain), there(packed), single(packed);
+    TestSequence here(plain), there(device), single(device), rounded(host);
     const Tensor expected = here.run(plain, text);
-    const Tensor prompt = there.run(packed, text).to_device(Device::cpu());
-    const double error = relative_error(prompt, expected);
-    std::cout << what << ": " << error << "\n";
-    EXPECT_LE(error, 4e-3) << what;
-    single.run(packed, std::span(text).first(60));
+    const double of_host = relative_error(rounded.run(host, text), expected);
+    const double error = relative_error(there.run(device, text).to_device(Device::cpu()), expected);
+    const double most = std::max(4e-3, 1.3 * of_host);
+    std::cout << what << ": " << error << ", on the CPU " << of_host << "\n";
+    EXPECT_LE(error, most) << what;
+    single.run(device, std::span(text).first(60));
     for (size_t i = 60; i < 66; ++i) {
-      const Tensor next = single.run(packed, std::span(text).subspan(i, 1));
-      EXPECT_LE(relative_error(next, narrow(expected, 0, static_cast<int64_t>(i), 1)), 8e-3) << what << " token " << i;
+      const Tensor next = single.run(device, std::span(text).subspan(i, 1));
+      EXPECT_LE(relative_error(next, narrow(expected, 0, static_cast<int64_t>(i), 1)), 2 * most)
+          << what << " token " << i;
     }
   }
 
-  void expect_near(const TestModel& packed, const std::string& config, const Tensors& unpacked,
-                   const std::string& what) {
+  // The checkpoint in a folder, against the same without packed weights.
+  void expect_near(const char* name, const std::string& config, const Tensors& unpacked) {
     write_checkpoint(folder("unpacked"), config, unpacked);
-    expect_near(packed, TestModel(folder("unpacked")), what);
+    expect_near([&](const ModelOptions& options) { return TestModel(folder(name), options); },
+                TestModel(folder("unpacked")), name);
+  }
+
+  static ModelOptions on_cuda() {
+    ModelOptions options;
+    options.device = Device::cuda();
+    return options;
   }
 
   const TempFolder temp_;
 };
-
-ModelOptions on_cuda() {
-  ModelOptions options;
-  options.device = Device::cuda();
-  return options;
-}
 
 TEST_F(CudaPacked, GgufTypes) {
   // All experts are used: which of them are chosen may hang on the last bit.
@@ -69,7 +77,8 @@ TEST_F(CudaPacked, GgufTypes) {
       const WeightSource source(Checkpoint::parse(random_gguf(shape, QuantizePlan::named(plan))));
       ModelOptions unpacked;
       unpacked.quantize = "f32";
-      expect_near(TestModel(source, on_cuda()), TestModel(source, unpacked), cat(shape.name, " ", plan));
+      expect_near([&](const ModelOptions& options) { return TestModel(source, options); }, TestModel(source, unpacked),
+                  cat(shape.name, " ", plan));
     }
   }
 }
@@ -210,7 +219,7 @@ TEST_F(CudaPacked, GptqAndAwq) {
       }
     }
     write_checkpoint(folder(of.name), config_of(original, of.quantization), packed);
-    expect_near(TestModel(folder(of.name), on_cuda()), config_of(original), unpacked, of.name);
+    expect_near(of.name, config_of(original), unpacked);
   }
 }
 
@@ -233,7 +242,7 @@ TEST_F(CudaPacked, Int8Channels) {
   }
   write_checkpoint(folder("int8"),
                    config_of(original, R"({"quant_method": "compressed-tensors", "format": "int-quantized"})"), packed);
-  expect_near(TestModel(folder("int8"), on_cuda()), config_of(original), unpacked, "int8");
+  expect_near("int8", config_of(original), unpacked);
 }
 
 // Experts [experts, in, out] of GPT-OSS, which are stored in MXFP4 as [experts, out, in]: two codes a byte, blocks of
@@ -276,7 +285,7 @@ TEST_F(CudaPacked, Mxfp4Experts) {
     unpacked.emplace_back(entry.name, transpose(from_vector(decoded, rows.shape()), 1, 2).contiguous());
   }
   write_checkpoint(folder("mxfp4"), config_of(original, R"({"quant_method": "mxfp4"})"), packed);
-  expect_near(TestModel(folder("mxfp4"), on_cuda()), config_of(original), unpacked, "mxfp4");
+  expect_near("mxfp4", config_of(original), unpacked);
 }
 
 }  // namespace

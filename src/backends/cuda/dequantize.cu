@@ -5,7 +5,6 @@
 
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
-#include "backends/cuda/packed_fragments.cuh"
 #include "backends/cuda/packed_weight.cuh"
 
 namespace wick::cuda {
@@ -47,44 +46,22 @@ void to_f32(const Tensor& w, const Tensor& rows, const Tensor& out) {
   });
 }
 
-// Weights i to i + 3 of a row (i a multiple of 4), 0 beyond k.
-template <typename Block>
-__device__ __forceinline__ void four_weights(const uint8_t* row, int i, int k, int shift, const Codebooks& books,
-                                             __half2 (&four)[2]) {
-  if (i >= k) {
-    four[0] = four[1] = __floats2half2_rn(0, 0);
-    return;
-  }
-  if constexpr (Pairs<Block>::kKnown) {
-    const uint8_t* block = row + (i >> shift) * static_cast<int>(sizeof(Block));
-    const int at = i & ((1 << shift) - 1);
-    const __half2 scales = Pairs<Block>::scales(block, at / Pairs<Block>::kGroup);
-    four[0] = Pairs<Block>::pair(block, at, scales);
-    four[1] = Pairs<Block>::pair(block, at + 2, scales);
-  } else {
-    const auto* blocks = reinterpret_cast<const Block*>(row);
-    const auto weight = [&](int j) {
-      return j < k ? packed_weight(blocks[j >> shift], j & ((1 << shift) - 1), books) : 0.0f;
-    };
-    four[0] = __floats2half2_rn(weight(i), weight(i + 1));
-    four[1] = __floats2half2_rn(weight(i + 2), weight(i + 3));
-  }
-}
-
-// A thread makes four neighbours, threads side by side what lies side by side in the order of packed_fragments.cuh;
-// blocks of the grid's second dimension take rows by turns. Blocks hold 2^shift weights.
+// A thread makes four neighbours of a row; blocks of the grid's second dimension take rows by turns. Blocks hold
+// 2^shift weights.
 template <typename Block>
 __global__ void __launch_bounds__(kThreads)
     to_f16_kernel(const uint8_t* from, int64_t n, int k, int shift, int64_t row_bytes, int64_t ld, __half2* out,
                   Codebooks books) {
-  const int place = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
-  if (place * 4 >= ld) return;
-  const int column = column_at(Fragments<Block>::kOrder, place), pair = place / 4 * 8 + place % 4;
+  const int64_t column = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * 4;
+  if (column >= ld) return;
   for (int64_t row = blockIdx.y; row < n; row += gridDim.y) {
-    __half2 four[2];
-    four_weights<Block>(from + row * row_bytes, column, k, shift, books, four);
-    out[row * ld / 2 + pair] = __lows2half2(four[0], four[1]);
-    out[row * ld / 2 + pair + 4] = __highs2half2(four[0], four[1]);
+    const auto* blocks = reinterpret_cast<const Block*>(from + row * row_bytes);
+    const auto weight = [&](int64_t i) {
+      return i < k ? packed_weight(blocks[i >> shift], static_cast<int>(i & ((1 << shift) - 1)), books) : 0.0f;
+    };
+    __half2* to = out + (row * ld + column) / 2;
+    to[0] = __floats2half2_rn(weight(column), weight(column + 1));
+    to[1] = __floats2half2_rn(weight(column + 2), weight(column + 3));
   }
 }
 

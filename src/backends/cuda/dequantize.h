@@ -4,9 +4,8 @@
 
 namespace wick::cuda {
 
-// Rows of packed weights as f16, as the packed products take them: where matmul_packed has a kernel of its own for the
-// format, exactly the numbers that it computes with. weights [n, k], rows `row_bytes` apart -> out [n, ld], ld a
-// multiple of 16; zeros behind k.
+// Rows of packed weights as f16: weights [n, k], rows `row_bytes` apart -> out [n, ld], ld a multiple of 4; zeros
+// behind k.
 void dequantize_to_f16(Device device, DType dtype, const void* weights, int64_t n, int64_t k, int64_t row_bytes,
                        int64_t ld, void* out);
 

@@ -30,12 +30,15 @@ __device__ __forceinline__ void fetch_norm(const WeightPlan& plan) {
 #endif
 }
 
-// One row of x [m, k] after the plan's norm or activation; k is a multiple of 4. kMost: its largest magnitude is
-// wanted. kUp: the plan may have an activation; it takes many instructions, and kernels that run for a few microseconds
-// spend much of their time fetching those.
+// One row of x [m, k] after the plan's norm or activation; k is a multiple of 4. Warps take turns with stretches of 256
+// columns, of which a lane has four at 4 lane and four at 128 + 4 lane.
+// kMost: its largest magnitude is wanted. kUp: the plan may have an activation; it takes many instructions, and kernels
+// that run for a few microseconds spend much of their time fetching those.
 template <typename X, bool kMost, bool kUp = true>
 class InputRow {
-  static constexpr int kHeld = 4;
+  static constexpr int kWarps = kThreads / 32, kStretch = 256;
+  static constexpr int kHeld = 4;   // fours of columns that a thread has at hand
+  static constexpr int kAhead = 8;  // and that each_stretch fetches at once
 
  public:
   // What a norm needs besides x, which may be read before x is there.
@@ -46,14 +49,14 @@ class InputRow {
     __device__ __forceinline__ explicit Norm(const WeightPlan& plan) : share(1.0f / static_cast<float>(plan.k)) {
 #pragma unroll
       for (int j = 0; j < kHeld; ++j) {
-        const int64_t i = (threadIdx.x + j * kThreads) * 4;
+        const int i = column(j);
         if (i < plan.k && plan.norm_weight) weight[j] = *reinterpret_cast<const float4*>(plan.norm_weight + i);
       }
     }
   };
   // Sums and largest values of the warps, for rows by turns.
   struct Shared {
-    float2 at[2][kThreads / 32];
+    float2 at[2][kWarps];
   };
 
   // All threads of the block.
@@ -63,16 +66,15 @@ class InputRow {
       : x_(static_cast<const X*>(plan.x) + row * plan.k),
         up_(plan.up ? plan.up + row * plan.k : nullptr),
         weight_(plan.norm_weight),
-        k_(plan.k) {
+        k_(static_cast<int>(plan.k)) {
     float square = 0, most = 0;
 #pragma unroll
     for (int j = 0; j < kHeld; ++j) {
-      const int64_t i = (threadIdx.x + j * kThreads) * 4;
-      if (i < k_) held_[j] = load_four(x_ + i);
+      held_[j] = loaded(column(j));
       held_weight_[j] = norm.weight[j];
     }
     if (!kMost && !weight_) return;
-    walk([&](int64_t, float4 x, float4 weight) {
+    walk([&](int, float4 x, float4 weight) {
       square = __fmaf_rn(x.x, x.x, square);
       square = __fmaf_rn(x.y, x.y, square);
       square = __fmaf_rn(x.z, x.z, square);
@@ -84,7 +86,7 @@ class InputRow {
     });
     square = warp_sum(square);
     if constexpr (kMost) most = warp_max(most);
-    float2(&both)[kThreads / 32] = shared.at[row % 2];
+    float2(&both)[kWarps] = shared.at[row % 2];
     if (threadIdx.x % 32 == 0) both[threadIdx.x / 32] = {square, most};
     asm volatile("bar.sync 15, %0;" ::"n"(kThreads) : "memory");  // others of the block need not come
     square = most = 0;
@@ -103,37 +105,81 @@ class InputRow {
   // body(i, values i to i + 3) for those of this thread.
   template <typename Body>
   __device__ __forceinline__ void each(const Body& body) const {
-    walk([&](int64_t i, float4 x, float4 weight) {
-      body(i, weight_ ? float4{x.x * inverse_ * weight.x, x.y * inverse_ * weight.y, x.z * inverse_ * weight.z,
-                               x.w * inverse_ * weight.w}
-                      : x);
-    });
+    walk([&](int i, float4 x, float4 weight) { body(i, normed(x, weight)); });
+  }
+
+  // body(stretch, values from 4 lane on, from 128 + 4 lane on) for stretches of this warp up to `count`; zeros behind
+  // k.
+  template <typename Body>
+  __device__ __forceinline__ void each_stretch(int count, const Body& body) const {
+    const int warp = threadIdx.x / 32;
+    constexpr float4 kZeros{0, 0, 0, 0};
+    float4 ahead[kAhead];
+    const auto fetch = [&](int first) {
+#pragma unroll
+      for (int j = 0; j < kAhead; ++j) ahead[j] = loaded(column(first + j));
+    };
+    if (warp + kHeld / 2 * kWarps < count) fetch(kHeld);
+#pragma unroll
+    for (int j = 0; j < kHeld; j += 2) {
+      const int stretch = warp + j / 2 * kWarps;
+      if (stretch >= count) return;
+      const float4 first = normed(activated(column(j), held_[j]), held_weight_[j]);
+      const float4 second = normed(activated(column(j + 1), held_[j + 1]), held_weight_[j + 1]);
+      body(stretch, column(j) < k_ ? first : kZeros, column(j + 1) < k_ ? second : kZeros);
+    }
+#pragma unroll 1
+    for (int j = kHeld; warp + j / 2 * kWarps < count; j += kAhead) {
+      if (j > kHeld) fetch(j);
+#pragma unroll
+      for (int i = 0; i < kAhead; i += 2) {
+        const int stretch = warp + (j + i) / 2 * kWarps, at = column(j + i), next = at + kStretch / 2;
+        if (stretch >= count) break;
+        body(stretch, normed(activated(at, ahead[i]), weight(at)), normed(activated(next, ahead[i + 1]), weight(next)));
+      }
+    }
   }
 
  private:
+  // The first of four columns.
+  __device__ static __forceinline__ int column(int j) {
+    return (static_cast<int>(threadIdx.x) / 32 + j / 2 * kWarps) * kStretch + j % 2 * (kStretch / 2) +
+           static_cast<int>(threadIdx.x) % 32 * 4;
+  }
+  __device__ __forceinline__ float4 loaded(int i) const { return i < k_ ? load_four(x_ + i) : float4{0, 0, 0, 0}; }
+  __device__ __forceinline__ float4 weight(int i) const {
+    return weight_ && i < k_ ? *reinterpret_cast<const float4*>(weight_ + i) : float4{1, 1, 1, 1};
+  }
+  __device__ __forceinline__ float4 normed(float4 x, float4 weight) const {
+    if (!weight_) return x;
+    return {x.x * inverse_ * weight.x, x.y * inverse_ * weight.y, x.z * inverse_ * weight.z, x.w * inverse_ * weight.w};
+  }
   // body(i, x or its activation, the norm's weights or ones)
   template <typename Body>
   __device__ __forceinline__ void walk(const Body& body) const {
     const float4 ones{1, 1, 1, 1};
 #pragma unroll
     for (int j = 0; j < kHeld; ++j) {
-      const int64_t i = (threadIdx.x + j * kThreads) * 4;
+      const int i = column(j);
       if (i < k_) body(i, activated(i, held_[j]), weight_ ? held_weight_[j] : ones);
     }
 #pragma unroll 1
-    for (int64_t i = (threadIdx.x + kHeld * kThreads) * 4; i < k_; i += kThreads * 4) {
-      body(i, activated(i, load_four(x_ + i)), weight_ ? *reinterpret_cast<const float4*>(weight_ + i) : ones);
+    for (int j = kHeld; column(j) < k_; j += 2) {  // several are on their way at a time
+      const int i = column(j), next = column(j + 1);
+      const float4 first = loaded(i), second = loaded(next), first_weight = weight(i), second_weight = weight(next);
+      body(i, activated(i, first), first_weight);
+      if (next < k_) body(next, activated(next, second), second_weight);
     }
   }
-  __device__ __forceinline__ float4 activated(int64_t i, float4 x) const {
-    if (!kUp || !up_) return x;
+  __device__ __forceinline__ float4 activated(int i, float4 x) const {
+    if (!kUp || !up_ || i >= k_) return x;
     const float4 up = *reinterpret_cast<const float4*>(up_ + i);
     return {gated(x.x, up.x), gated(x.y, up.y), gated(x.z, up.z), gated(x.w, up.w)};
   }
 
   const X* x_;
   const float *up_, *weight_;
-  int64_t k_;
+  int k_;
   float4 held_[kHeld], held_weight_[kHeld];
   float inverse_ = 1, most_ = 0;
 };

@@ -88,8 +88,13 @@ class WeightCopies {
 #pragma unroll
         for (int i = 0; i < kCopies; ++i) {
           const T* from = i < kCopies / 2 ? low_[q] + i * step : high_[q] + (i - kCopies / 2) * step;
-          copy_async((i % 2 ? odd_place_ : even_place_) + slot + q * Shape::kPieceBytes + i / 2 * 1024,
-                     from + piece_ * 64, inside && (exists_ >> (q * kCopies + i) & 1));
+          const uint32_t to = (i % 2 ? odd_place_ : even_place_) + slot + q * Shape::kPieceBytes + i / 2 * 1024;
+          const bool valid = inside && (exists_ >> (q * kCopies + i) & 1);
+          if constexpr (kUse == Use::kOne) {
+            copy_async(to, from + piece_ * 64, valid);
+          } else {
+            copy_once_async(to, from + piece_ * 64, valid);
+          }
         }
       }
       if (++piece_ == part_.pieces) {

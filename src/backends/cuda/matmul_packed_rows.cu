@@ -3,24 +3,15 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kMostTokens = 8, kMostWarps = 24, kMostSteps = 272;
-constexpr int kStages = 2;  // of a warp
+constexpr int kMostTokens = 8, kMostWarps = 24;
+constexpr int kStages = 2;   // of a warp
+constexpr int kRowGap = 64;  // behind a row of x: two rows that are read together are in different banks
 
 // How the work is shared: `team` warps, a power of two, take a tile together, each kParts / team parts of k.
 struct Teams {
   int tiles = 0, first[kMostJobs] = {};  // of the jobs
   int warps = 0, team = 1;
 };
-
-// The supers of all parts, one part behind the other: a super, then which of its quarters are of the part (4 bits),
-// then whether it is the part's last.
-struct StepList {
-  int begin[kParts + 1] = {};  // of a part's steps
-  uint32_t steps[kMostSteps] = {};
-};
-__device__ __forceinline__ int super_of(uint32_t step) { return static_cast<int>(step & 0xffff); }
-__device__ __forceinline__ uint32_t quarters_of(uint32_t step) { return step >> 16 & 15; }
-__device__ __forceinline__ bool ends_part(uint32_t step) { return step >> 20; }
 
 // Rows of a tile. Gated: the first half from gate, the second the same rows of up.
 __device__ __forceinline__ TilePlace tile_place(const WeightPlan& plan, const Teams& teams, int tile) {
@@ -31,16 +22,13 @@ __device__ __forceinline__ TilePlace tile_place(const WeightPlan& plan, const Te
 }
 
 // Up to 8 rows of x against all weights. Each warp streams its blocks through shared memory with its own copies, from
-// tile to tile without a break; they are on their way before x is read. `ready`: rows of x in f16 in the order of the
-// fragments; null: made here of the one row.
+// tile to tile without a break; they are on their way before x is read.
 template <typename Block, typename X>
 __global__ void __launch_bounds__(kMostWarps * 32, 1)
-    packed_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Teams teams,
-                       const __grid_constant__ StepList list, const uint4* ready, const float* inverses) {
-  using Format = Fragments<Block>;
+    packed_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Teams teams, PackedRows ready) {
+  using Format = Codes<Block>;
   using S = Stage<Block>;
   extern __shared__ __align__(128) char memory[];
-  __shared__ typename InputRow<X, true, false>::Shared reduced;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m);
   const int padded = static_cast<int>(packed_columns(k));
@@ -48,7 +36,9 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   const int team_count = teams.warps / teams.team;
   const int step = static_cast<int>(gridDim.x) * team_count;
   const int first_tile = team * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
-  const int first_step = list.begin[in_team * parts], last_step = list.begin[in_team * parts + parts];
+  const int supers = supers_of(k), of_part = supers_of_part(supers);
+  const int first_super = min(supers, in_team * parts * of_part);
+  const int last_super = min(supers, first_super + parts * of_part);
 
   char* ring = memory + warp * kStages * S::kTotal;
   const auto row_of = [&](const TilePlace& place, int row) {
@@ -59,13 +49,13 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   // What is copied next.
   struct {
     const uint8_t *upper, *lower;
-    int tile, step;
+    int tile, super;
     uint32_t place;
   } next;
   const uint32_t ring_start = shared_address(ring) + static_cast<uint32_t>(g * S::kPitch);
   const auto enter_tile = [&](int tile) {
-    next.tile = tile;
-    next.step = first_step;
+    next.tile = first_super < last_super ? tile : teams.tiles;
+    next.super = first_super;
     if (tile >= teams.tiles) return;
     const TilePlace place = tile_place(plan, teams, tile);
     next.upper = row_of(place, g);
@@ -73,12 +63,12 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   };
   const auto start_next = [&] {
     if (next.tile < teams.tiles) {
-      const int at = super_of(list.steps[next.step]) * S::kBytes;
+      const int at = next.super * S::kBytes;
       const int bytes = Format::kWhole ? S::kBytes : min(S::kBytes, static_cast<int>(plan.ld) - at);
       copy_row<Block>(next.upper + at, next.place, bytes, t);
       copy_row<Block>(next.lower + at, next.place + 8 * S::kPitch, bytes, t);
       next.place = next.place == ring_start ? ring_start + S::kTotal : ring_start;
-      if (++next.step == last_step) enter_tile(next.tile + step);
+      if (++next.super == last_super) enter_tile(next.tile + step);
     }
     commit_copies();
   };
@@ -87,35 +77,29 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   if (!plan.steady) wait_for_previous();
   enter_tile(first_tile);
   start_next();
-  const typename InputRow<X, true, false>::Norm norm(plan);  // of threads that make x
   if (plan.steady) wait_for_previous();
 
-  // x in f16, [m, pitch]: what lane t needs for two steps lies together.
-  // Sums of the parts, [teams, 2, kParts, 8, pairs]: of each g the lanes t that have rows of x.
+  // Sums of the parts, [teams, 2, kParts, 8, pairs]: of each g the lanes t that have rows of x. Then x.
   auto* partials = reinterpret_cast<float4*>(memory + teams.warps * kStages * S::kTotal);
-  const int pairs = (m + 1) / 2, of_part = 8 * pairs;
-  auto* factors = reinterpret_cast<float*>(partials + (teams.team > 1 ? team_count * 2 * kParts * of_part : 0));
-  auto* x = reinterpret_cast<char*>(factors + kMostTokens);
-  const int pitch = padded * 2 + 64;
-  if (ready) {
-    if (threadIdx.x < m) factors[threadIdx.x] = inverses[threadIdx.x];
-    const int chunks = padded / 8;
-    for (int token = 0; token < m; ++token) {
-      for (int i = threadIdx.x; i < chunks; i += blockDim.x) {
-        *reinterpret_cast<uint4*>(x + token * pitch + i * 16) = ready[token * chunks + i];
-      }
+  const int pairs = (m + 1) / 2, part_sums = 8 * pairs;
+  auto* scales = reinterpret_cast<InputScalesOf<Codes<Block>>*>(
+      partials + (teams.team > 1 ? team_count * 2 * kParts * part_sums : 0));
+  auto* x = reinterpret_cast<char*>(scales + m * supers);
+  const int pitch = padded + kRowGap;
+  const int chunks = padded / 16;
+  for (int token = 0; token < m; ++token) {
+    for (int i = threadIdx.x; i < chunks; i += blockDim.x) {
+      *reinterpret_cast<uint4*>(x + token * pitch + i * 16) =
+          reinterpret_cast<const uint4*>(ready.codes)[token * chunks + i];
     }
-  } else if (threadIdx.x < kThreads) {
-    char* moved = x + moved_bytes(Format::kOrder);
-    const float inverse = place_row<X>(plan, reduced, norm, [&](int column) { return moved + column * 2; });
-    if (threadIdx.x == 0) factors[0] = inverse;
-    for (int at = k + static_cast<int>(threadIdx.x) * 4; at < padded; at += kThreads * 4) {
-      *reinterpret_cast<uint2*>(x + fragment_byte(Format::kOrder, at)) = {0, 0};
-    }
+  }
+  const int words = m * supers * static_cast<int>(sizeof(*scales) / 16);
+  for (int i = threadIdx.x; i < words; i += blockDim.x) {
+    reinterpret_cast<uint4*>(scales)[i] = reinterpret_cast<const uint4*>(ready.scales)[i];
   }
   __syncthreads();
 
-  const char* x_row = x + (g < m ? g : 0) * pitch + t * 16;  // rows beyond m go nowhere
+  const char* x_row = x + min(g, m - 1) * pitch + t * 16;  // rows beyond m go nowhere
   const auto* blocks = reinterpret_cast<const uint8_t*>(ring) + g * S::kPitch;
   int turn = 0, slot = 0;
   for (int tile = first_tile; tile < teams.tiles; tile += step, ++turn) {
@@ -126,33 +110,33 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
       upper_low = low_bits<Block>(row_of(place, g));
       lower_low = low_bits<Block>(row_of(place, g + 8));
     }
-    float4* partial = partials + (team * 2 + turn % 2) * kParts * of_part;
-    float4* next_partial = partial + in_team * parts * of_part + g * pairs + t;
-    float total[4] = {}, sum[1][4] = {};
-    for (int at = first_step; at < last_step; ++at) {
+    float4* partial = partials + (team * 2 + turn % 2) * kParts * part_sums;
+    float4* next_partial = partial + in_team * parts * part_sums + g * pairs + t;
+    float total[4] = {}, sum[1][1][4] = {};
+    for (int super = first_super, in_part = 0; super < last_super; ++super) {
       wait_copies<0>();
       __syncwarp();
       start_next();
-      const uint32_t here = list.steps[at];
-      const int super = super_of(here);
       const uint8_t *upper = blocks + slot * S::kTotal, *lower = upper + 8 * S::kPitch;
       slot ^= 1;
       if constexpr (!Format::kWhole) {
         upper += (upper_low + super * S::kBytes) & 15;
         lower += (lower_low + super * S::kBytes) & 15;
       }
-      multiply_super<Format, Format::kWhole>(sum, upper, lower, t, (k - super * kSuper) / 32,
-                                             x_row + super * kSuper * 2, 0, quarters_of(here));
-      if (!ends_part(here)) continue;
+      multiply_super<Format, Format::kWhole>(sum, {upper, lower}, (k - super * kSuper) / 32, g, t,
+                                             x_row + super * kSuper, 0,
+                                             [&](int token) { return scales + min(token, m - 1) * supers + super; });
+      if (++in_part < of_part && super + 1 < last_super) continue;
+      in_part = 0;
       if (teams.team == 1) {
 #pragma unroll
-        for (int e = 0; e < 4; ++e) total[e] += sum[0][e];
+        for (int e = 0; e < 4; ++e) total[e] += sum[0][0][e];
       } else if (t < pairs) {
-        *next_partial = {sum[0][0], sum[0][1], sum[0][2], sum[0][3]};
-        next_partial += of_part;
+        *next_partial = {sum[0][0][0], sum[0][0][1], sum[0][0][2], sum[0][0][3]};
+        next_partial += part_sums;
       }
 #pragma unroll
-      for (int e = 0; e < 4; ++e) sum[0][e] = 0;
+      for (int e = 0; e < 4; ++e) sum[0][0][e] = 0;
     }
     // Of element e of a fragment: row g + e / 2 * 8 and token 2t + e % 2. Gated: elements 0 and 1, rows below 8.
     const TilePlace place = tile_place(plan, teams, tile);
@@ -171,9 +155,8 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
     if (teams.team > 1) {
       asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "r"(teams.team * 32) : "memory");
       if (!finishes) continue;
-#pragma unroll
-      for (int i = 0; i < kParts; ++i) {
-        const float4 of = partial[i * of_part + g * pairs + min(t, pairs - 1)];
+      for (int i = 0; i * of_part < supers; ++i) {
+        const float4 of = partial[i * part_sums + g * pairs + min(t, pairs - 1)];
         total[0] += of.x;
         total[1] += of.y;
         total[2] += of.z;
@@ -183,12 +166,11 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       if (!is_mine(e)) continue;
-      const float factor = factors[2 * t + e % 2];
       const int row = place.first_row + g + e / 2 * 8;
-      float product = __fmul_rn(total[e], factor);
+      float product = total[e];
       if (job.bias) product += job.bias[row];
       if (plan.gated) {
-        float up = __fmul_rn(total[e % 2 + 2], factor);
+        float up = total[e % 2 + 2];
         if (plan.jobs[1].bias) up += plan.jobs[1].bias[row];
         product = gated(product, up);
       }
@@ -201,31 +183,9 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
 template <typename Block>
 size_t shared_bytes(const Teams& teams, int64_t m, int64_t k) {
   const int64_t partials = teams.team > 1 ? teams.warps / teams.team * 2 * kParts * 8 * ((m + 1) / 2) * 16 : 0;
-  return static_cast<size_t>(teams.warps * kStages * Stage<Block>::kTotal + partials + kMostTokens * 4 +
-                             m * (packed_columns(k) * 2 + 64));
-}
-
-// Empty parts count as one super of which nothing is wanted.
-StepList steps_of(int64_t k) {
-  const auto padded = static_cast<int>(packed_columns(k)), size = static_cast<int>(part_size(padded));
-  StepList list;
-  int count = 0;
-  for (int i = 0; i < kParts; ++i) {
-    list.begin[i] = count;
-    const int begin = std::min(padded, i * size), end = std::min(padded, begin + size);
-    for (int super = begin / kSuper; super * kSuper < end; ++super) {
-      uint32_t quarters = 0;
-      for (int q = 0; q < 4; ++q) {
-        const int column = super * kSuper + q * 64;
-        if (column >= begin && column < end) quarters |= 1u << q;
-      }
-      list.steps[count++] = static_cast<uint32_t>(super) | quarters << 16;
-    }
-    if (count == list.begin[i]) list.steps[count++] = 0;
-    list.steps[count - 1] |= 1u << 20;
-  }
-  list.begin[kParts] = count;
-  return list;
+  const int64_t padded = packed_columns(k);
+  return static_cast<size_t>(teams.warps * kStages * Stage<Block>::kTotal + partials +
+                             m * (padded + kRowGap + supers_of(k) * int64_t{sizeof(InputScalesOf<Codes<Block>>)}));
 }
 
 // The teams that leave the fewest warps idle in the last round, of those the most warps in the smallest teams. No
@@ -271,23 +231,19 @@ WeightPlan rows_of(const WeightPlan& plan, int64_t first, int64_t count) {
 }
 
 template <typename Block, typename X>
-void launch_kernel(Device device, const WeightPlan& plan, const Teams& teams, const char* ready,
-                   const float* inverses) {
+void launch_kernel(Device device, const WeightPlan& plan, const Teams& teams, const PackedRows& ready) {
   const Runtime& use = runtime(device);
   const int team_count = teams.warps / teams.team;
   const int blocks = std::min((teams.tiles + team_count - 1) / team_count, use.multiprocessors);
   allow_shared<packed_rows_kernel<Block, X>>(device, use.shared_bytes - 1024);
   launch_dependent(device, "matmul", packed_rows_kernel<Block, X>, static_cast<unsigned>(blocks),
                    static_cast<unsigned>(teams.warps * 32), shared_bytes<Block>(teams, plan.m, plan.k), plan, teams,
-                   steps_of(plan.k), reinterpret_cast<const uint4*>(ready), inverses);
+                   ready);
 }
 
 template <typename Block, typename X>
 void launch_rows(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
-  if (plan.m == 1 && !plan.up) {
-    return launch_kernel<Block, X>(device, plan, teams_for<Block>(use, plan), nullptr, nullptr);
-  }
   WeightPlan some = plan;
   some.m = std::min<int64_t>(plan.m, kMostTokens);
   Teams teams = teams_for<Block>(use, some);
@@ -295,33 +251,29 @@ void launch_rows(Device device, const WeightPlan& plan) {
     some.m /= 2;
     teams = teams_for<Block>(use, some);
   }
-  const int64_t row_bytes = packed_columns(plan.k) * 2;
-  const Scratch ready(device, static_cast<size_t>(plan.m * row_bytes)),
-      inverses(device, static_cast<size_t>(plan.m) * sizeof(float));
-  scale_rows(device, plan, Fragments<Block>::kOrder, true, row_bytes / 2, ready.as<__half>(), inverses.as<float>());
+  const ReadyRows ready(device, plan);
   for (int64_t row = 0; row < plan.m; row += some.m) {
     const WeightPlan part = rows_of<X>(plan, row, std::min(some.m, plan.m - row));
-    launch_kernel<Block, X>(device, part, teams, ready.as<const char>() + row * row_bytes,
-                            inverses.as<const float>() + row);
+    launch_kernel<Block, X>(device, part, teams, ready.from(row));
   }
 }
 
 }  // namespace
 
 bool has_room_for_packed_rows(const Runtime& use, const WeightPlan& plan, int64_t rows) {
-  if (rows > kMostTokens || plan.k > int64_t{kMostSteps - 2 * kParts} * kSuper) return false;
+  if (rows > kMostTokens) return false;
   WeightPlan some = plan;
   some.m = rows;
   bool room = false;
   visit_packed(plan.dtype, [&](auto block) {
     using Block = decltype(block);
-    if constexpr (Fragments<Block>::kKnown) room = teams_for<Block>(use, some).warps > 0;
+    if constexpr (Codes<Block>::kKnown) room = teams_for<Block>(use, some).warps > 0;
   });
   return room;
 }
 
 void multiply_packed_rows(Device device, const WeightPlan& plan) {
-  visit_fragments(plan, [&](auto block, auto x) { launch_rows<decltype(block), decltype(x)>(device, plan); });
+  visit_codes(plan, [&](auto block, auto x) { launch_rows<decltype(block), decltype(x)>(device, plan); });
 }
 
 }  // namespace wick::cuda

@@ -1,37 +1,34 @@
 #include "backends/cuda/hopper.cuh"
 #include "backends/cuda/packed_product.cuh"
 
-// One row of x on Hopper. A warp has two rows of weights at a time, a tile, of which the tensor cores see all kParts
-// parts of k at once: the 16 rows of their first operand are the parts of the one row, then those of the other, and the
-// columns of their second operand are the parts of x. Of the results those count where both are of one part; the others
-// cost nothing, because with one row of x most of what tensor cores do is for nothing anyway. So warps never wait for
-// each other, and what they fetch are whole rows: pieces of rows that share lines of memory with other pieces cost up
-// to a third of its rate.
+// One row of x on Hopper. A warp has two rows of weights at a time, a tile, of which the tensor cores see a super of
+// all kParts parts of k at once: the 16 rows of their first operand are the parts of the one row, then those of the
+// other, and the columns of their second operand are the parts of x. Of the results those count where both are of one
+// part; the others cost nothing, because with one row of x most of what tensor cores do is for nothing anyway. So warps
+// never wait for each other, and what they fetch are whole rows: pieces of rows that share lines of memory with other
+// pieces cost up to a third of its rate.
 namespace wick::cuda {
 namespace {
 
-constexpr int kMostWarps = 12;
+constexpr int kMostWarps = 16;
 constexpr int kHeldTiles = 8;  // whose sums wait to be added up, by a lane for each row
 static_assert(kHeldTiles * 2 <= 32);
 constexpr int kMostSlots = 5;  // for rows that a warp has or waits for; with more of them x comes late
-constexpr int kPartGap = 64;   // behind a part of x: two parts that lie side by side are in different banks
+constexpr int kGap = 64;       // before the second half of the parts of x: it is read together with the first
 
 struct Stream {
   WeightPlan plan;
   int first[kMostJobs];  // tiles of the jobs
   int tiles;
-  int warps, slots;  // warps that multiply; the one behind them fetches for them
+  int warps, slots;  // warps that multiply
 };
 
-// Parts are whole halves of supers: k is a multiple of this. Longer rows leave too few warps.
-constexpr int64_t kMostColumns = 8192;
-constexpr int64_t kColumnStep = kParts * kSuper / 2;
-__host__ __device__ __forceinline__ int halves_of_part(int64_t k) { return static_cast<int>(k / kColumnStep); }
-__host__ __device__ __forceinline__ int part_pitch(int64_t k) { return halves_of_part(k) * kHalfBytes + kPartGap; }
+constexpr int64_t kMostColumns = 16384;  // longer rows leave too few warps
+__host__ __device__ __forceinline__ int codes_bytes(int64_t k) { return static_cast<int>(k) + kGap; }
 // Rows come with up to 15 bytes before and behind them, unless all of them lie at multiples of 16.
 template <typename Block>
 __host__ __device__ __forceinline__ int slot_bytes(const WeightPlan& plan) {
-  const int row = static_cast<int>(plan.k / kSuper) * Fragments<Block>::kBytes;
+  const int row = static_cast<int>(plan.k / kSuper) * Codes<Block>::kBytes;
   return plan.ld % 16 == 0 && row % 16 == 0 ? row : (row + 15 + 15) / 16 * 16;
 }
 
@@ -53,101 +50,65 @@ __device__ __forceinline__ const uint8_t* row_data(const Stream& stream, const R
   return static_cast<const uint8_t*>(job.weights) + min(place.row, static_cast<int>(job.n) - 1) * stream.plan.ld;
 }
 
-// All parts of two rows against those of x, `halves` each. Of lane 4g + t: where part g of x has what the lane needs.
-template <typename Block>
-__device__ __forceinline__ void multiply_rows(float (&sum)[1][4], const uint8_t* upper, const uint8_t* lower,
-                                              int halves, int g, int t, const char* x) {
-  using Format = Fragments<Block>;
-  constexpr bool kAligned = Format::kBytes % 16 == 0;
-  constexpr auto kAll = [](int) { return true; };
-  if (halves % 2 == 0) {
-    const int begin = g * (halves / 2) * Format::kBytes;
-    for (int i = 0; i < halves / 2; ++i) {
-      const int at = begin + i * Format::kBytes;
-      multiply_quarters<Format, kAligned>(sum, upper + at, lower + at, t, kSuper / 32, x + i * 2 * kHalfBytes, 0, kAll);
-    }
-  } else {
-    for (int i = 0; i < halves; ++i) {
-      const int half = g * halves + i, at = half / 2 * Format::kBytes;
-      const auto upper_scales = Format::template scales<kAligned>(upper + at, t, kSuper / 32);
-      const auto lower_scales = Format::template scales<kAligned>(lower + at, t, kSuper / 32);
-      multiply_half<Format, kAligned>(sum, upper + at, lower + at, upper_scales, lower_scales, half % 2, t,
-                                      x + i * kHalfBytes, 0, kAll);
-    }
-  }
-}
 #endif
 
 template <typename Block, typename X>
-__global__ void __launch_bounds__((kMostWarps + 1) * 32, 1)
-    packed_stream_kernel(const __grid_constant__ Stream stream) {
+__global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const __grid_constant__ Stream stream) {
 #if WICK_HOPPER
-  using Format = Fragments<Block>;
-  extern __shared__ __align__(128) char memory[];  // x in f16, [kParts, part_pitch], then the slots of the warps
-  __shared__ typename InputRow<X, true, false>::Shared reduced;
-  __shared__ float inverse_of_x;
-  __shared__ uint64_t full_barriers[kMostWarps * kMostSlots], empty_barriers[kMostWarps * kMostSlots];
+  using Format = Codes<Block>;
+  constexpr bool kAligned = Format::kBytes % 16 == 0;
+  extern __shared__ __align__(128) char memory[];  // codes of x, its scales, then the slots of the warps
+  __shared__ typename InputRow<X, false, false>::Shared reduced;
+  __shared__ uint64_t full_barriers[kMostWarps * kMostSlots];
   __shared__ __align__(16) float sums[kMostWarps][kHeldTiles * 2 * kParts];  // of parts, of rows that are not done
   const WeightPlan& plan = stream.plan;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int blocks = static_cast<int>(gridDim.x), tile_step = blocks * stream.warps;
   const int row_bytes = static_cast<int>(plan.k / kSuper) * Format::kBytes, bytes = slot_bytes<Block>(plan);
-  const int pitch = part_pitch(plan.k), slots = stream.slots;
-  const char* rings = memory + kParts * pitch;
+  const int slots = stream.slots, supers = supers_of(plan.k), of_part = supers_of_part(supers);
+  auto* scales = reinterpret_cast<InputScalesOf<Codes<Block>>*>(memory + codes_bytes(plan.k));
+  const char* rings = reinterpret_cast<const char*>(scales + supers);
 
-  // A lane of one more warp fetches for each warp. Its next row:
-  const bool fetches = warp == stream.warps && lane < stream.warps;
-  int next_tile = lane * blocks + static_cast<int>(blockIdx.x), next_lower = 0, next_slot = 0;
+  // Each warp fetches for itself, by its first lane. Its next row:
+  const int first_tile = warp * blocks + static_cast<int>(blockIdx.x);
+  const uint32_t full = shared_address(full_barriers + warp * kMostSlots);
+  const char* ring = rings + warp * slots * bytes;
+  int next_tile = warp < stream.warps ? first_tile : stream.tiles, next_lower = 0, next_slot = 0;
   const auto fetch_next = [&] {
+    if (lane != 0 || next_tile >= stream.tiles) return;
     const uint8_t* row = row_data(stream, row_place(stream, next_tile, next_lower));
     const int shift = low_bits<Block>(row), size = (shift + row_bytes + 15) / 16 * 16;
-    const uint32_t barrier = shared_address(full_barriers + lane * kMostSlots + next_slot);
+    const uint32_t barrier = full + static_cast<uint32_t>(next_slot * 8);
     arrive_and_expect(barrier, size);
-    fetch_bytes(shared_address(rings + (lane * slots + next_slot) * bytes), row - shift, size, barrier);
+    fetch_bytes(shared_address(ring + next_slot * bytes), row - shift, size, barrier);
     if (++next_slot == slots) next_slot = 0;
     if (next_lower) next_tile += tile_step;
     next_lower ^= 1;
   };
   let_next_start();
-  if (fetches) {
-    for (int i = 0; i < slots; ++i) {
-      init_barrier(shared_address(full_barriers + lane * kMostSlots + i), 1);
-      init_barrier(shared_address(empty_barriers + lane * kMostSlots + i), 1);
-    }
+  if (warp < stream.warps && lane == 0) {
+    for (int i = 0; i < slots; ++i) init_barrier(full + static_cast<uint32_t>(i * 8), 1);
     publish_barriers();
     if (!plan.steady) wait_for_previous();
-    for (int i = 0; i < slots && next_tile < stream.tiles; ++i) fetch_next();
+    for (int i = 0; i < slots; ++i) fetch_next();
   }
-  const typename InputRow<X, true, false>::Norm norm(plan);
+  const typename InputRow<X, false, false>::Norm norm(plan);
 
   wait_for_previous();
   if (threadIdx.x < kThreads) {
-    // Parts are multiples of half a super; of so few of them a quotient of floats is exact.
-    const float per_half = 1.0f / static_cast<float>(halves_of_part(plan.k));
-    const int moved = moved_bytes(Format::kOrder);
-    const float inverse = place_row<X>(plan, reduced, norm, [&](int column) {
-      const int at = column * 2 + moved;
-      const int part = static_cast<int>((static_cast<float>(at / kHalfBytes) + 0.5f) * per_half);
-      return memory + at + part * kPartGap;
-    });
-    if (threadIdx.x == 0) inverse_of_x = inverse;
+    const InputRow<X, false, false> row(plan, 0, reduced, norm);
+    pack_row<Format>(
+        row, supers, [&](int super) { return memory + super * kSuper + (super < kParts / 2 * of_part ? 0 : kGap); },
+        [&](int super) { return scales + super; });
   }
   __syncthreads();
-  if (fetches) {
-    for (uint32_t parity = 0; next_tile < stream.tiles;) {
-      if (!has_just_passed(shared_address(empty_barriers + lane * kMostSlots + next_slot), parity)) continue;
-      fetch_next();
-      if (next_slot == 0) parity ^= 1;
-    }
-  }
   if (warp >= stream.warps) return;
 
-  const int first_tile = warp * blocks + static_cast<int>(blockIdx.x);
-  const uint32_t full = shared_address(full_barriers + warp * kMostSlots);
-  const uint32_t empty = shared_address(empty_barriers + warp * kMostSlots);
-  const char* ring = rings + warp * slots * bytes;
-  const char* x = memory + g * pitch + t * 16;
-  const int halves = halves_of_part(plan.k);
+  // The tensor cores' rows g and g + 8 are parts of one row of weights, their column g is a part of x: see
+  // multiply_diagonal. What lies behind the last super counts for nothing.
+  const int part = g % 4, first_super = part * of_part, second_super = (part + kParts / 2) * of_part;
+  const int x_part = min(g / 2 + g % 2 * (kParts / 2), (supers - 1) / of_part);
+  const char* x = memory + x_part * of_part * kSuper + (x_part < kParts / 2 ? 0 : kGap) + t * 16;
   int slot = 0;
   uint32_t parity = 0;
   const auto take_row = [&](int tile, int lower) {
@@ -172,18 +133,23 @@ __global__ void __launch_bounds__((kMostWarps + 1) * 32, 1)
     const float residual = is_there && job.residual ? job.residual[place.row] : 0;
     float* held = sums[warp];
     for (int tile = group; tile < min(stream.tiles, group + kHeldTiles * tile_step); tile += tile_step) {
-      const int first_slot = slot;
-      const uint8_t* upper = take_row(tile, 0);
-      const int second_slot = slot;
-      const uint8_t* lower = take_row(tile, 1);
-      float sum[1][4] = {};
-      multiply_rows<Block>(sum, upper, lower, halves, g, t, x);
+      const uint8_t *upper = take_row(tile, 0), *lower = take_row(tile, 1);
+      const uint8_t* row = g < 4 ? upper : lower;
+      float sum[2] = {};
+      for (int i = 0; i < of_part; ++i) {
+        const int first = min(first_super + i, supers - 1), second = min(second_super + i, supers - 1);
+        float more[2] = {sum[0], sum[1]};
+        multiply_diagonal<Format, kAligned>(more, row + first * Format::kBytes, row + second * Format::kBytes, t,
+                                            x + i * kSuper, scales[first], scales[second]);
+        if (first_super + i < supers) sum[0] = more[0];
+        if (second_super + i < supers) sum[1] = more[1];
+      }
       __syncwarp();
-      if (lane < 2) arrive(empty + static_cast<uint32_t>((lane == 0 ? first_slot : second_slot) * 8));
-      // What part g of both rows makes with part g of x is with lane t = g / 2.
-      if (t == g / 2) {
-        held[g] = g % 2 ? sum[0][1] : sum[0][0];
-        held[kParts + g] = g % 2 ? sum[0][3] : sum[0][2];
+      fetch_next();
+      fetch_next();
+      if (t == part) {
+        held[g / 4 * kParts + part] = sum[0];
+        held[g / 4 * kParts + part + kParts / 2] = sum[1];
       }
       held += 2 * kParts;
     }
@@ -194,7 +160,7 @@ __global__ void __launch_bounds__((kMostWarps + 1) * 32, 1)
 #pragma unroll
       for (int i = 0; i < kParts; ++i) total += parts[i];
     }
-    float product = __fmul_rn(total, inverse_of_x);
+    float product = total;
     if (job.bias) product += bias;
     if (plan.gated) product = gated(product, __shfl_down_sync(0xffffffffu, product, 1));
     if (job.residual) product += residual;
@@ -204,13 +170,14 @@ __global__ void __launch_bounds__((kMostWarps + 1) * 32, 1)
 #endif
 }
 
-constexpr int kStaticBytes = 8 * 1024;  // at most, of shared memory
+constexpr int kStaticBytes = 13 * 1024;  // at most, of shared memory
 constexpr int kHalfRoom = 113 * 1024 - kStaticBytes, kSmallShare = 128 * 1024;
 
 template <typename Block>
 int shared_bytes(const WeightPlan& plan, int warps, int slots) {
   constexpr int kBehind = 16;  // words that are not aligned are read with the one behind them
-  return kParts * part_pitch(plan.k) + warps * slots * slot_bytes<Block>(plan) + kBehind;
+  return codes_bytes(plan.k) + supers_of(plan.k) * static_cast<int>(sizeof(InputScalesOf<Codes<Block>>)) +
+         warps * slots * slot_bytes<Block>(plan) + kBehind;
 }
 
 // No warps: there is no room.
@@ -235,8 +202,13 @@ Stream shape_of(const Runtime& use, const WeightPlan& plan) {
   // early.
   const int64_t share = int64_t{stream.tiles} * 2 * slot_bytes<Block>(plan) / use.multiprocessors;
   if (share <= kSmallShare && try_shape(kHalfRoom, 8, 3)) return stream;
-  if (try_shape(room, 12, 4)) return stream;
-  for (int warps = 8; warps >= 4 && !try_shape(room, warps, 3);) --warps;
+  // As many warps as there is room for, all with the same number of tiles.
+  const int tiles = (stream.tiles + use.multiprocessors - 1) / use.multiprocessors;
+  for (int rounds = 1; rounds <= tiles; ++rounds) {
+    const int warps = (tiles + rounds - 1) / rounds;
+    if (warps <= kMostWarps && try_shape(room, warps, std::min(2 * rounds, 3))) break;
+    if (warps < 4) break;
+  }
   return stream;
 }
 
@@ -244,7 +216,7 @@ template <typename Block, typename X>
 void launch(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   const Stream stream = shape_of<Block>(use, plan);
-  const int blocks = std::min(stream.tiles, use.multiprocessors), threads = std::max((stream.warps + 1) * 32, kThreads);
+  const int blocks = std::min(stream.tiles, use.multiprocessors), threads = std::max(stream.warps * 32, kThreads);
   allow_shared<packed_stream_kernel<Block, X>>(device, use.shared_bytes - kStaticBytes);
   launch_dependent(device, "matmul", packed_stream_kernel<Block, X>, static_cast<unsigned>(blocks),
                    static_cast<unsigned>(threads),
@@ -254,7 +226,7 @@ void launch(Device device, const WeightPlan& plan) {
 }  // namespace
 
 bool fits_packed_stream(const Runtime& use, const WeightPlan& plan) {
-  if (!use.hopper || plan.m != 1 || plan.up || plan.k % kColumnStep != 0 || plan.k > kMostColumns) return false;
+  if (!use.hopper || plan.m != 1 || plan.up || plan.k % kSuper != 0 || plan.k > kMostColumns) return false;
   bool fits = false, whole = plan.ld % 16 == 0;  // rows lie at multiples of 16 bytes
   for (int i = 0; i < plan.count; ++i) {
     if (plan.jobs[i].n == 0) return false;
@@ -262,14 +234,14 @@ bool fits_packed_stream(const Runtime& use, const WeightPlan& plan) {
   }
   visit_packed(plan.dtype, [&](auto block) {
     using Block = decltype(block);
-    using Format = Fragments<Block>;
+    using Format = Codes<Block>;
     if constexpr (Format::kKnown) fits = (whole || Format::kBytes % 16 != 0) && shape_of<Block>(use, plan).warps > 0;
   });
   return fits;
 }
 
 void multiply_packed_stream(Device device, const WeightPlan& plan) {
-  visit_fragments(plan, [&](auto block, auto x) { launch<decltype(block), decltype(x)>(device, plan); });
+  visit_codes(plan, [&](auto block, auto x) { launch<decltype(block), decltype(x)>(device, plan); });
 }
 
 }  // namespace wick::cuda

@@ -1,149 +1,215 @@
 #include "backends/cuda/block_team.cuh"
 #include "backends/cuda/packed_product.cuh"
 
-// Up to 64 rows of x against packed weights that are read once, as they are: a block has 128 rows of weights and one
-// part of k, and the blocks of all parts, a cluster, add up what they have through each other's shared memory.
+// Many rows of x against packed weights, read as they are: a block has 128 rows of weights and some of x. Up to 64 rows
+// of x: each block has one part of k, and the blocks of all parts, a cluster, add up what they have through each
+// other's shared memory. More: a block has all parts, one after the other.
 namespace wick::cuda {
 namespace {
 
 constexpr int kWarps = 8, kTileRows = kWarps * kRows, kStages = 2;
-constexpr int kPitch = kSuper * 2 + 64;  // bytes of a row of x in shared memory; eight of them lie in different banks
+constexpr int kPitch =
+    kSuper + 64;  // bytes of a row of x in shared memory; two that are read together lie in other banks
+
+// How the rows of a tile are shared among the warps.
+template <int kTokens>
+struct Shares {
+  static constexpr int kTokenWarps = kTokens / 32 > 0 ? kTokens / 32 : 1;
+  static constexpr int kTiles = kTokens / kTokenWarps / 8;  // of 8 rows of x
+  static constexpr int kRowTiles = kTokenWarps;             // of 16 rows of weights
+  static_assert(kWarps / kTokenWarps * kRowTiles * kRows == kTileRows);
+};
 
 template <typename Block>
 constexpr int ring_bytes() {
   return kWarps * kStages * Stage<Block>::kTotal;
 }
 template <typename Block, int kTokens>
+constexpr int input_bytes() {
+  return kStages * kTokens * (kPitch + static_cast<int>(sizeof(InputScalesOf<Codes<Block>>)));
+}
+template <typename Block, int kTokens, int kTeam>
 constexpr size_t shared_bytes() {
-  return static_cast<size_t>(ring_bytes<Block>() + std::max(kStages * kTokens * kPitch, kTokens * kTileRows * 4));
+  return static_cast<size_t>(ring_bytes<Block>() +
+                             std::max(input_bytes<Block, kTokens>(), kTeam > 1 ? kTokens * kTileRows * 4 : 0));
 }
 
-// The grid is [kParts, row tiles], a cluster for each row tile. x: rows in f16 in the order of the fragments.
-template <typename Block, typename X, int kTokens>
+// The grid is [kTeam or tiles of x, row tiles]; a team of kTeam blocks is a cluster.
+template <typename Block, typename X, int kTokens, int kTeam>
 __global__ void __launch_bounds__(kWarps * 32, 2)
-    packed_tile_kernel(const __grid_constant__ WeightPlan plan, const char* x, const float* inverses) {
-  using Format = Fragments<Block>;
+    packed_tile_kernel(const __grid_constant__ WeightPlan plan, PackedRows x) {
+  using Format = Codes<Block>;
   using S = Stage<Block>;
-  constexpr int kTiles = kTokens / 8;
+  using Notes = InputScalesOf<Codes<Block>>;
+  using Share = Shares<kTokens>;
+  constexpr int kTiles = Share::kTiles, kRowTiles = Share::kRowTiles;
   extern __shared__ __align__(128) char memory[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m), rank = static_cast<int>(blockIdx.x);
-  const int padded = static_cast<int>(packed_columns(k));
-  const PartOfColumns part(padded, static_cast<int>(part_size(padded)), rank);
-  const int supers = part.last_super - part.first_super;
+  const auto k = static_cast<int>(plan.k), m = static_cast<int>(plan.m);
+  const int supers = supers_of(k), of_part = supers_of_part(supers), padded = supers * kSuper;
+  const int rank = kTeam > 1 ? static_cast<int>(blockIdx.x) : 0;
+  const int first_token = kTeam > 1 ? 0 : static_cast<int>(blockIdx.x) * kTokens;
+  const int first_super = kTeam > 1 ? min(supers, rank * of_part) : 0;
+  const int last_super = kTeam > 1 ? min(supers, first_super + of_part) : supers;
   const TilePlace place = place_of_tile<kTileRows>(plan, static_cast<int>(blockIdx.y));
   const WeightJob& job = plan.jobs[place.job];
   const auto row_of = [&](int row) {
-    const int at = min(place.first_row + warp * kRows + row, static_cast<int>(job.n) - 1);
-    return static_cast<const uint8_t*>(job.weights) + at * plan.ld;
+    return static_cast<const uint8_t*>(job.weights) + min(place.first_row + row, static_cast<int>(job.n) - 1) * plan.ld;
   };
-  const uint8_t *upper_row = row_of(g), *lower_row = row_of(g + 8);
-  char* ring = memory + warp * kStages * S::kTotal;
-  char* rows = memory + ring_bytes<Block>();
+  char *ring = memory, *rows = memory + ring_bytes<Block>();
+  auto* notes = reinterpret_cast<Notes*>(rows + kStages * kTokens * kPitch);
 
-  const auto start_weights = [&](int i) {
-    if (i < supers) {
-      const int super = part.first_super + i;
+  // Each warp copies 16 rows.
+  const uint8_t *upper_row = row_of(warp * kRows + g), *lower_row = row_of(warp * kRows + g + 8);
+  const auto start_weights = [&](int super) {
+    if (super < last_super) {
       const int bytes = min(S::kBytes, static_cast<int>(plan.ld) - super * S::kBytes);
-      const uint32_t to = shared_address(ring) + static_cast<uint32_t>(i % kStages * S::kTotal + g * S::kPitch);
+      const uint32_t to =
+          shared_address(ring) + static_cast<uint32_t>((super % kStages * kWarps + warp) * S::kTotal + g * S::kPitch);
       copy_row<Block>(upper_row + super * S::kBytes, to, bytes, t);
       copy_row<Block>(lower_row + super * S::kBytes, to + 8 * S::kPitch, bytes, t);
     }
   };
-  const auto start_x = [&](int i) {
-    if (i < supers) {
-      const char* from = x + (part.first_super + i) * kSuper * 2;
-      const uint32_t to = shared_address(rows) + static_cast<uint32_t>(i % kStages * kTokens * kPitch);
-      for (int chunk = threadIdx.x; chunk < kTokens * 32; chunk += kWarps * 32) {
-        const int token = chunk / 32, c = chunk % 32;
-        copy_async(to + static_cast<uint32_t>(token * kPitch + c * 16),
-                   from + int64_t{min(token, m - 1)} * padded * 2 + c * 16);
+  const auto start_x = [&](int super) {
+    if (super < last_super) {
+      const int stage = super % kStages * kTokens;
+      constexpr int kChunks = kSuper / 16, kNoteChunks = sizeof(Notes) / 16;
+      for (int i = threadIdx.x; i < kTokens * kChunks; i += kWarps * 32) {
+        const int token = i / kChunks, chunk = i % kChunks;
+        copy_async(shared_address(rows + (stage + token) * kPitch + chunk * 16),
+                   x.codes + int64_t{min(first_token + token, m - 1)} * padded + super * kSuper + chunk * 16);
+      }
+      for (int i = threadIdx.x; i < kTokens * kNoteChunks; i += kWarps * 32) {
+        const int token = i / kNoteChunks, chunk = i % kNoteChunks;
+        const int64_t at = int64_t{min(first_token + token, m - 1)} * supers + super;
+        copy_async(shared_address(notes + stage + token) + static_cast<uint32_t>(chunk * 16),
+                   x.scales + at * static_cast<int64_t>(sizeof(Notes)) + chunk * 16);
       }
     }
   };
   let_next_start();
   if (!plan.steady) wait_for_previous();
-  start_weights(0);
+  start_weights(first_super);
   if (plan.steady) wait_for_previous();
-  start_x(0);
+  start_x(first_super);
   commit_copies();
 
-  float sum[kTiles][4] = {};
-  for (int i = 0; i < supers; ++i) {
-    start_weights(i + 1);
-    start_x(i + 1);
+  // What this warp multiplies.
+  const int own_row = warp / Share::kTokenWarps * kRowTiles * kRows, own_token = warp % Share::kTokenWarps * kTiles * 8;
+  int shifts[2 * kRowTiles];  // of rows in the ring
+#pragma unroll
+  for (int i = 0; i < 2 * kRowTiles; ++i) shifts[i] = low_bits<Block>(row_of(own_row + g + 8 * i));
+  float sum[kRowTiles][kTiles][4] = {}, total[kRowTiles][kTiles][4] = {};
+  for (int super = first_super, in_part = 0; super < last_super; ++super) {
+    start_weights(super + 1);
+    start_x(super + 1);
     commit_copies();
     wait_copies<1>();
     __syncthreads();
-    const int super = part.first_super + i;
-    const auto* blocks = reinterpret_cast<const uint8_t*>(ring + i % kStages * S::kTotal);
-    const uint8_t* upper = blocks + g * S::kPitch + low_bits<Block>(upper_row + super * S::kBytes);
-    const uint8_t* lower = blocks + (g + 8) * S::kPitch + low_bits<Block>(lower_row + super * S::kBytes);
-    const char* b = rows + (i % kStages * kTokens + g) * kPitch + t * 16;
-    multiply_super<Format, Format::kWhole>(sum, upper, lower, t, (k - super * kSuper) / 32, b, 8 * kPitch,
-                                           part.quarters(super));
+    const int stage = super % kStages;
+    const auto* blocks = reinterpret_cast<const uint8_t*>(ring + stage * kWarps * S::kTotal);
+    const uint8_t* own[2 * kRowTiles];
+#pragma unroll
+    for (int i = 0; i < 2 * kRowTiles; ++i) {
+      const int shift = Format::kWhole ? 0 : (shifts[i] + super * S::kBytes) & 15;
+      own[i] = blocks + (own_row + g + 8 * i) * S::kPitch + shift;
+    }
+    const char* b = rows + (stage * kTokens + own_token + g) * kPitch + t * 16;
+    multiply_super<Format, Format::kWhole>(sum, own, (k - super * kSuper) / 32, g, t, b, 8 * kPitch,
+                                           [&](int token) { return notes + stage * kTokens + own_token + token; });
+    if constexpr (kTeam == 1) {
+      if (++in_part == of_part || super + 1 == supers) {
+        in_part = 0;
+#pragma unroll
+        for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+          for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+            for (int e = 0; e < 4; ++e) {
+              total[r][tile][e] += sum[r][tile][e];
+              sum[r][tile][e] = 0;
+            }
+          }
+        }
+      }
+    }
     __syncthreads();
   }
   wait_copies<0>();
   __syncthreads();
 
-  auto* partial = reinterpret_cast<float*>(rows);  // [kTokens, kTileRows]
+  // body(row of the tile, row of x in the tile, r, tile, e)
+  const auto each_result = [&](const auto& body) {
 #pragma unroll
-  for (int tile = 0; tile < kTiles; ++tile) {
+    for (int r = 0; r < kRowTiles; ++r) {
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      partial[(tile * 8 + 2 * t + e % 2) * kTileRows + warp * kRows + g + e / 2 * 8] = sum[tile][e];
+      for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          body(own_row + r * kRows + g + e / 2 * 8, own_token + tile * 8 + 2 * t + e % 2, r, tile, e);
+        }
+      }
     }
+  };
+  if constexpr (kTeam == 1) {
+    each_result([&](int row, int token, int r, int tile, int e) {
+      if (first_token + token < m && place.first_row + row < job.n) {
+        store_product<X>(job, first_token + token, place.first_row + row, total[r][tile][e]);
+      }
+    });
+  } else {
+    auto* partial = reinterpret_cast<float*>(rows);  // [kTokens, kTileRows]
+    each_result(
+        [&](int row, int token, int r, int tile, int e) { partial[token * kTileRows + row] = sum[r][tile][e]; });
+    BlockTeam<kTeam>::sync();
+    constexpr int kQuads = kTokens * kTileRows / 4 / kTeam;  // of each block
+    for (int i = threadIdx.x; i < kQuads; i += kWarps * 32) {
+      const int quad = rank * kQuads + i, token = quad / (kTileRows / 4), row = quad % (kTileRows / 4) * 4;
+      if (token >= m) break;
+      float4 all = {0, 0, 0, 0};
+#pragma unroll
+      for (uint32_t from = 0; from < kTeam; ++from) {
+        const float4 four = BlockTeam<kTeam>::read_four(shared_address(partial + quad * 4), from);
+        all.x += four.x;
+        all.y += four.y;
+        all.z += four.z;
+        all.w += four.w;
+      }
+      const float results[4] = {all.x, all.y, all.z, all.w};
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int at = place.first_row + row + e;
+        if (at < job.n) store_product<X>(job, token, at, results[e]);
+      }
+    }
+    BlockTeam<kTeam>::sync();
   }
-  BlockTeam<kParts>::sync();
-  constexpr int kQuads = kTokens * kTileRows / 4 / kParts;  // of each block
-  for (int i = threadIdx.x; i < kQuads; i += kWarps * 32) {
-    const int quad = rank * kQuads + i, token = quad / (kTileRows / 4), row = quad % (kTileRows / 4) * 4;
-    if (token >= m) break;
-    float total[4] = {};
-#pragma unroll
-    for (uint32_t from = 0; from < kParts; ++from) {
-      const float4 four = BlockTeam<kParts>::read_four(shared_address(partial + quad * 4), from);
-      total[0] += four.x;
-      total[1] += four.y;
-      total[2] += four.z;
-      total[3] += four.w;
-    }
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int at = place.first_row + row + e;
-      if (at < job.n) store_product<X>(job, token, at, __fmul_rn(total[e], inverses[token]));
-    }
-  }
-  BlockTeam<kParts>::sync();
 }
 
-template <typename Block, typename X, int kTokens>
-void launch_tiles(Device device, const WeightPlan& plan, const char* x, const float* inverses) {
-  constexpr size_t kShared = shared_bytes<Block, kTokens>();
-  allow_shared<packed_tile_kernel<Block, X, kTokens>>(device, static_cast<int>(kShared));
-  const int tiles = tiles_of_plan<kTileRows>(plan);
-  launch_clusters(device, "matmul", packed_tile_kernel<Block, X, kTokens>, dim3(kParts, static_cast<unsigned>(tiles)),
-                  kParts, kWarps * 32, kShared, plan, x, inverses);
+template <typename Block, typename X, int kTokens, int kTeam>
+void launch_tiles(Device device, const WeightPlan& plan, const PackedRows& x) {
+  constexpr size_t kShared = shared_bytes<Block, kTokens, kTeam>();
+  allow_shared<packed_tile_kernel<Block, X, kTokens, kTeam>>(device, static_cast<int>(kShared));
+  const auto tiles = static_cast<unsigned>(tiles_of_plan<kTileRows>(plan));
+  const auto across = kTeam > 1 ? unsigned{kTeam} : static_cast<unsigned>((plan.m + kTokens - 1) / kTokens);
+  launch_clusters(device, "matmul", packed_tile_kernel<Block, X, kTokens, kTeam>, dim3(across, tiles), kTeam,
+                  kWarps * 32, kShared, plan, x);
 }
 
 template <typename Block, typename X>
 void launch(Device device, const WeightPlan& plan) {
-  const int64_t padded = packed_columns(plan.k);
-  const Scratch ready(device, static_cast<size_t>(plan.m * padded * 2)),
-      inverses(device, static_cast<size_t>(plan.m) * sizeof(float));
-  scale_rows(device, plan, Fragments<Block>::kOrder, true, padded, ready.as<__half>(), inverses.as<float>());
-  const auto* x = ready.as<const char>();
-  const auto* factors = inverses.as<const float>();
-  if (plan.m <= 16) return launch_tiles<Block, X, 16>(device, plan, x, factors);
-  if (plan.m <= 32) return launch_tiles<Block, X, 32>(device, plan, x, factors);
-  launch_tiles<Block, X, 64>(device, plan, x, factors);
+  const ReadyRows ready(device, plan);
+  const PackedRows x = ready.from(0);
+  if (!runtime(device).hopper || plan.m > 64) return launch_tiles<Block, X, 64, 1>(device, plan, x);
+  if (plan.m <= 16) return launch_tiles<Block, X, 16, kParts>(device, plan, x);
+  if (plan.m <= 32) return launch_tiles<Block, X, 32, kParts>(device, plan, x);
+  launch_tiles<Block, X, 64, kParts>(device, plan, x);
 }
 
 }  // namespace
 
 void multiply_packed_tiles(Device device, const WeightPlan& plan) {
-  visit_fragments(plan, [&](auto block, auto x) { launch<decltype(block), decltype(x)>(device, plan); });
+  visit_codes(plan, [&](auto block, auto x) { launch<decltype(block), decltype(x)>(device, plan); });
 }
 
 }  // namespace wick::cuda

@@ -1,41 +1,33 @@
 #pragma once
 
-#include "backends/cuda/launch.cuh"
-#include "backends/cuda/matmul_plan.h"
-#include "backends/cuda/mma.cuh"
-#include "backends/cuda/packed_fragments.cuh"
+#include "backends/cuda/packed_input.cuh"
 
-// Products with packed weights are products with the f16 numbers that Pairs makes of them, and activations in f16, in
-// the order of packed_fragments.cuh.
-// Each row of x is first multiplied by a power of two that brings its largest magnitude to 2^11 or below, so that f16
-// holds it whatever its range; the result is multiplied back.
+// Products with packed weights of formats that have Codes. Activations are rounded to 8 bits; codes are multiplied with
+// codes and added up as whole numbers, which are exact in any order, and become one number for each super of a row, or
+// each group of those by 32. These are added up in order within a part of k, and the parts in order: a row has the same
+// bits in every kernel.
 namespace wick::cuda {
 
-inline constexpr int kSuper = 256;  // columns within which the order changes; rows are filled up with zeros
-__host__ __device__ inline int64_t packed_columns(int64_t k) { return (k + kSuper - 1) / kSuper * kSuper; }
+// Parts of k are whole supers.
+__host__ __device__ __forceinline__ int supers_of(int64_t k) { return static_cast<int>((k + kSuper - 1) / kSuper); }
+__host__ __device__ __forceinline__ int supers_of_part(int supers) { return (supers + kParts - 1) / kParts; }
 
-// 2^e with largest * 2^e in [2^10, 2^11); 1 for zeros and for what is not finite.
-__device__ __forceinline__ float row_factor(float largest) {
-  constexpr int kTopExponent = 11;
-  if (!(largest > 0) || largest > 3.0e38f) return 1;
-  const int exponent = ilogbf(largest);
-  return exp2f(static_cast<float>(min(max(kTopExponent - 1 - exponent, -126), 126)));
-}
+// Rows of x after the plan's norm or activation, as kernels want them.
+struct PackedRows {
+  const char* codes = nullptr;   // [m, packed_columns(k)]
+  const char* scales = nullptr;  // [m, supers], InputScales of the format
+};
+class ReadyRows {
+ public:
+  ReadyRows(Device device, const WeightPlan& plan, bool in_order = false);  // of columns
+  PackedRows from(int64_t row) const {
+    return {codes_.as<const char>() + row * code_bytes_, scales_.as<const char>() + row * scale_bytes_};
+  }
 
-// Four neighbouring columns of x, as places 2t and 2t + 8 of a step.
-__device__ __forceinline__ uint2 ordered(float4 four, float factor) {
-  return {round_pair<__half>(four.x * factor, four.z * factor), round_pair<__half>(four.y * factor, four.w * factor)};
-}
-
-// Where they lie in a row in f16 of which a lane reads two steps at once.
-__host__ __device__ __forceinline__ int fragment_byte(Order order, int column) {
-  const int place = place_in(order, column), step = place / 4, t = place % 4;
-  return step / 2 * 64 + t * 16 + step % 2 * 8;
-}
-
-// Rows of x in f16, [m, ld], and 1 / factor of each. `by_lanes`: as fragment_byte says, else step after step.
-void scale_rows(Device device, const WeightPlan& plan, Order order, bool by_lanes, int64_t ld, __half* out,
-                float* inverses);
+ private:
+  int64_t code_bytes_, scale_bytes_;  // of a row
+  Scratch codes_, scales_;
+};
 
 template <typename X>
 __device__ __forceinline__ void store_product(const WeightJob& job, int64_t token, int64_t row, float product) {
@@ -45,13 +37,17 @@ __device__ __forceinline__ void store_product(const WeightJob& job, int64_t toke
   static_cast<X*>(job.out)[at] = to<X>(product);
 }
 
-// Both read the blocks as they are, of formats that have Fragments: any rows of x, at best as many as there is room for
-// at once, or at most 64 on devices of compute capability 9.
+// Up to 8 rows of x, as many as there is room for.
 bool has_room_for_packed_rows(const Runtime& use, const WeightPlan& plan, int64_t rows);
 void multiply_packed_rows(Device device, const WeightPlan& plan);
+// Any number of them, not gated.
 void multiply_packed_tiles(Device device, const WeightPlan& plan);
-// The same for one row of x on devices of compute capability 9, where the copy engine can fetch whole rows.
+// More than 64 on devices of compute capability 9.
+void multiply_packed_hopper(Device device, const WeightPlan& plan);
+// One row of x on devices of compute capability 9, where the copy engine can fetch whole rows.
 bool fits_packed_stream(const Runtime& use, const WeightPlan& plan);
 void multiply_packed_stream(Device device, const WeightPlan& plan);
+// Formats without Codes: the weights in f16, once for all rows.
+void multiply_unpacked(Device device, const WeightPlan& plan);
 
 }  // namespace wick::cuda

@@ -1,56 +1,38 @@
 #pragma once
 
 #include "backends/cuda/dependent_launch.cuh"
-#include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/packed_plan.cuh"
 #include "backends/cuda/weight_tiles.cuh"
 
-// What the kernels that multiply packed weights as they are have in common. A warp has 16 rows of weights at a time and
-// copies their blocks to shared memory itself.
+// What the kernels that multiply packed weights as they are have in common. The tensor cores take 16 rows of weights at
+// a time; of lane 4g + t: rows g and g + 8.
 namespace wick::cuda {
 
 inline constexpr int kRows = 16;
-inline constexpr int kHalfBytes = kSuper;  // of x in f16, of half a super
 
-// A warp's stage: 256 weights of each of its rows.
+// 256 weights of each of 16 rows in shared memory.
 template <typename Block>
 struct Stage {
-  static constexpr int kBytes = Fragments<Block>::kBytes;
-  // Of a row; one that starts anywhere within 16 bytes brings up to 30 more.
-  static constexpr int kPitch = Fragments<Block>::kWhole ? kBytes : (kBytes + 15 + 15) / 16 * 16;
+  static constexpr int kBytes = Codes<Block>::kBytes;
+  // Of a row; one that starts anywhere within 16 bytes brings up to 30 more. 16 bytes that nobody reads put rows that
+  // are read together into different banks.
+  static constexpr int kPitch =
+      Codes<Block>::kWhole ? (kBytes % 32 ? kBytes + 16 : kBytes + 32) : (kBytes + 15 + 15) / 16 * 16;
   static constexpr int kTotal = kRows * kPitch;
-};
-
-// The columns of one part of k, and the supers that they lie in.
-struct PartOfColumns {
-  int begin, end, first_super, last_super;
-
-  __device__ PartOfColumns(int padded, int size, int part)
-      : begin(min(padded, part * size)), end(min(padded, begin + size)) {
-    first_super = begin / kSuper;
-    last_super = end > begin ? (end + kSuper - 1) / kSuper : first_super;
-  }
-  // A bit for each quarter of a super that is of the part.
-  __device__ uint32_t quarters(int super) const {
-    const int column = super * kSuper;
-    uint32_t bits = 0;
-    for (int q = 0; q < 4; ++q) bits |= column + q * 64 >= begin && column + q * 64 < end ? 1u << q : 0;
-    return bits;
-  }
 };
 
 // How far behind a multiple of 16 a row's blocks begin in memory, and thus in a stage.
 template <typename Block>
 __device__ __forceinline__ int low_bits(const uint8_t* row) {
-  return Fragments<Block>::kWhole ? 0 : static_cast<int>(reinterpret_cast<uintptr_t>(row) & 15);
+  return Codes<Block>::kWhole ? 0 : static_cast<int>(reinterpret_cast<uintptr_t>(row) & 15);
 }
 
 // Four lanes t copy a row's blocks, in chunks of 16 bytes at their own alignment: up to 15 bytes before and behind them
 // come along, all within the matrix's memory.
 template <typename Block>
 __device__ __forceinline__ void copy_row(const uint8_t* row, uint32_t place, int bytes, int t) {
-  constexpr bool kWhole = Fragments<Block>::kWhole;
-  constexpr int kChunks = Stage<Block>::kPitch / 16, kCopies = (kChunks + 3) / 4;
+  constexpr bool kWhole = Codes<Block>::kWhole;
+  constexpr int kChunks = kWhole ? Stage<Block>::kBytes / 16 : Stage<Block>::kPitch / 16, kCopies = (kChunks + 3) / 4;
   const int shift = low_bits<Block>(row), until = shift + bytes - t * 16;
   const uint8_t* from = row - shift + t * 16;
 #pragma unroll
@@ -60,90 +42,197 @@ __device__ __forceinline__ void copy_row(const uint8_t* row, uint32_t place, int
   }
 }
 
-// sum += 16 rows of weights x 8 kTiles rows of x, over the quarters that are wanted of half h of a super. Of lane 4g +
-// t: rows g and g + 8 of the weights with their scales, and where row g of x has what lane t needs of the half; each 8
-// rows of x are tile_bytes apart.
-template <typename Format, bool kAligned, int kTiles, typename Scales, typename Wanted>
-__device__ __forceinline__ void multiply_half(float (&sum)[kTiles][4], const uint8_t* upper, const uint8_t* lower,
-                                              const Scales& upper_scales, const Scales& lower_scales, int h, int t,
-                                              const char* x, int tile_bytes, const Wanted& wanted) {
-  uint32_t upper_raw[Format::kWords], lower_raw[Format::kWords];
-  Format::template load<kAligned>(upper, h, t, upper_raw);
-  Format::template load<kAligned>(lower, h, t, lower_raw);
+// Of a row's super by 256, as one number: the sum of steps times codes, and of what sums of codes of x are multiplied
+// with.
+template <typename Format>
+__device__ __forceinline__ float super_value(int sum, int of_sums, const typename Format::Scales& of) {
+  if constexpr (Format::kOffset != 0) {
+    return __fmul_rn(static_cast<float>(sum - of_sums * Format::kOffset), of.scale);
+  } else {
+    return __fmaf_rn(static_cast<float>(sum), of.scale, -__fmul_rn(static_cast<float>(of_sums), of.min_scale));
+  }
+}
+// What a group by 32 adds.
+template <typename Format>
+__device__ __forceinline__ float add_group(float sum, int of_codes, float step, float x_scale, float least,
+                                           float x_sum) {
+  sum = __fmaf_rn(static_cast<float>(of_codes), __fmul_rn(step, x_scale), sum);
+  if constexpr (Format::kSums > 0) sum = __fmaf_rn(least, x_sum, sum);
+  return sum;
+}
+
+// The operand of the tensor cores for group 2j + u.
+template <typename Format>
+__device__ __forceinline__ void rows_of_codes(uint32_t (&a)[4], const uint32_t (&upper)[Format::kWords],
+                                              const uint32_t (&lower)[Format::kWords], int j, int u,
+                                              const typename Format::Scales& upper_scales,
+                                              const typename Format::Scales& lower_scales) {
+  const uint2 up = Format::codes(upper, j, u, upper_scales), low = Format::codes(lower, j, u, lower_scales);
+  a[0] = up.x;
+  a[1] = low.x;
+  a[2] = up.y;
+  a[3] = low.y;
+}
+
+// sum += 16 kRowTiles rows of weights x 8 kTiles rows of x, over a super. Of lane 4g + t: rows[i] is row g + 8i of the
+// weights, x where row g of x has what lane t needs; each 8 rows of x are tile_bytes apart. scales_of(i): those of row
+// i of x. `left`: groups that are there.
+template <typename Format, bool kAligned, int kRowTiles, int kTiles, typename ScalesOf>
+__device__ __forceinline__ void multiply_super(float (&sum)[kRowTiles][kTiles][4],
+                                               const uint8_t* const (&rows)[2 * kRowTiles], int left, int g, int t,
+                                               const char* x, int tile_bytes, const ScalesOf& scales_of) {
+  typename Format::Scales of[2 * kRowTiles];
 #pragma unroll
-  for (int q = 0; q < 2; ++q) {
-    if (!wanted(q)) continue;
+  for (int i = 0; i < 2 * kRowTiles; ++i) of[i] = Format::template scales<kAligned>(rows[i], left);
+  int total[kRowTiles][kTiles][4] = {};  // of formats by 256
 #pragma unroll
-    for (int two = 0; two < 2; ++two) {
-      uint32_t a[2][4];
+  for (int j = 0; j < 4; ++j) {
+    uint32_t a[2][kRowTiles][4];
+    float steps[2][2 * kRowTiles], others[2][2 * kRowTiles];  // of formats by 32
+    if constexpr (Format::kBy32) {
 #pragma unroll
-      for (int s = 0; s < 2; ++s) {
-        const FragmentPairs up = Format::pairs(upper_raw, h, q, two * 2 + s, upper_scales);
-        const FragmentPairs low = Format::pairs(lower_raw, h, q, two * 2 + s, lower_scales);
-        a[s][0] = up.low;
-        a[s][1] = low.low;
-        a[s][2] = up.high;
-        a[s][3] = low.high;
+      for (int i = 0; i < 4 * kRowTiles; ++i) {
+        const auto& row = of[i / 2];
+        steps[i % 2][i / 2] = row.step(2 * j + i % 2);
+        if constexpr (Format::kSums > 0) others[i % 2][i / 2] = row.other(2 * j + i % 2);
       }
+    }
 #pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        const uint4 b = *reinterpret_cast<const uint4*>(x + tile * tile_bytes + (q * 2 + two) * 64);
-        mma<__half>(sum[tile], a[0], b.x, b.y);
-        mma<__half>(sum[tile], a[1], b.z, b.w);
+    for (int r = 0; r < kRowTiles; ++r) {
+      uint32_t upper[Format::kWords], lower[Format::kWords];
+      Format::template load<kAligned>(rows[2 * r], j, t, upper);
+      Format::template load<kAligned>(rows[2 * r + 1], j, t, lower);
+#pragma unroll
+      for (int u = 0; u < 2; ++u) rows_of_codes<Format>(a[u][r], upper, lower, j, u, of[2 * r], of[2 * r + 1]);
+    }
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      const uint4 words = *reinterpret_cast<const uint4*>(x + tile * tile_bytes + j * 64);
+      const uint32_t b[2][2] = {{words.x, words.y}, {words.z, words.w}};
+#pragma unroll
+      for (int u = 0; u < 2; ++u) {
+        const int group = 2 * j + u;
+#pragma unroll
+        for (int r = 0; r < kRowTiles; ++r) {
+          if constexpr (Format::kBy32) {
+            int part[4] = {};
+            mma_bytes<Format::kSigned>(part, a[u][r], b[u][0], b[u][1]);
+#pragma unroll
+            for (int e = 0; e < 4; ++e) {
+              const auto* scales = scales_of(tile * 8 + 2 * t + e % 2);
+              const int row = 2 * r + e / 2;
+              sum[r][tile][e] = add_group<Format>(sum[r][tile][e], part[e], steps[u][row], scales->scales[group],
+                                                  Format::kSums > 0 ? others[u][row] : 0.0f, scales->sum(group));
+            }
+          } else if constexpr (Format::Scales::kSteps == 1) {
+            int part[4] = {};
+            mma_bytes<Format::kSigned>(part, a[u][r], b[u][0], b[u][1]);
+#pragma unroll
+            for (int e = 0; e < 4; ++e) total[r][tile][e] += of[2 * r + e / 2].step(group) * part[e];
+          } else {
+#pragma unroll
+            for (int w = 0; w < 2; ++w) {
+              int part[4] = {};
+              mma_half_bytes(part, a[u][r][2 * w], a[u][r][2 * w + 1], b[u][w]);
+#pragma unroll
+              for (int e = 0; e < 4; ++e) total[r][tile][e] += of[2 * r + e / 2].step(group * 2 + w) * part[e];
+            }
+          }
+        }
+      }
+    }
+  }
+  if constexpr (!Format::kBy32) {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      const float x_scales[2] = {scales_of(tile * 8 + 2 * t)->scale, scales_of(tile * 8 + 2 * t + 1)->scale};
+      const auto* sums = scales_of(tile * 8 + g);
+      const uint32_t low = sums->low[t % (Format::kSums / 4)], high = sums->high[t % (Format::kSums / 4)];
+#pragma unroll
+      for (int r = 0; r < kRowTiles; ++r) {
+        const uint32_t upper = of[2 * r].of_sums(t), lower = of[2 * r + 1].of_sums(t);
+        int few[4] = {}, many[4] = {};
+        mma_half_bytes(few, upper, lower, low);
+        mma_half_bytes(many, upper, lower, high);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const float value = super_value<Format>(total[r][tile][e], few[e] + many[e] * 64, of[2 * r + e / 2]);
+          sum[r][tile][e] = __fmaf_rn(value, x_scales[e % 2], sum[r][tile][e]);
+        }
       }
     }
   }
 }
 
-// Both halves; `left` blocks of the row are there.
-template <typename Format, bool kAligned, int kTiles, typename Wanted>
-__device__ __forceinline__ void multiply_quarters(float (&sum)[kTiles][4], const uint8_t* upper, const uint8_t* lower,
-                                                  int t, int left, const char* x, int tile_bytes,
-                                                  const Wanted& wanted) {
-  const auto upper_scales = Format::template scales<kAligned>(upper, t, left);
-  const auto lower_scales = Format::template scales<kAligned>(lower, t, left);
+// The same for one row of x of which the tensor cores see 8 supers at once, in the columns of their second operand. Row
+// g of the first is of the super in column 2 (g % 4), row g + 8 of that in the next column, and only results of one
+// super count: sum[0] and sum[1] of lanes t = g % 4. x: the super of column g.
+template <typename Format, bool kAligned>
+__device__ __forceinline__ void multiply_diagonal(float (&sum)[2], const uint8_t* upper, const uint8_t* lower, int t,
+                                                  const char* x, const InputScalesOf<Format>& upper_x,
+                                                  const InputScalesOf<Format>& lower_x) {
+  constexpr int kGroups = kSuper / 32;
+  constexpr int kOwn[2] = {0, 3};  // of the four results of a lane
+  const typename Format::Scales of[2] = {Format::template scales<kAligned>(upper, kGroups),
+                                         Format::template scales<kAligned>(lower, kGroups)};
+  const InputScalesOf<Format>* const x_scales[2] = {&upper_x, &lower_x};
+  int total[2] = {};
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    multiply_half<Format, kAligned>(sum, upper, lower, upper_scales, lower_scales, h, t, x + h * kHalfBytes, tile_bytes,
-                                    [&](int quarter) { return wanted(h * 2 + quarter); });
+  for (int j = 0; j < 4; ++j) {
+    uint32_t up[Format::kWords], low[Format::kWords];
+    Format::template load<kAligned>(upper, j, t, up);
+    Format::template load<kAligned>(lower, j, t, low);
+    const uint4 words = *reinterpret_cast<const uint4*>(x + j * 64);
+    const uint32_t b[2][2] = {{words.x, words.y}, {words.z, words.w}};
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      const int group = 2 * j + u;
+      uint32_t a[4];
+      rows_of_codes<Format>(a, up, low, j, u, of[0], of[1]);
+      if constexpr (Format::kBy32) {
+        int part[4] = {};
+        mma_bytes<Format::kSigned>(part, a, b[u][0], b[u][1]);
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          sum[r] = add_group<Format>(sum[r], part[kOwn[r]], of[r].step(group), x_scales[r]->scales[group],
+                                     Format::kSums > 0 ? of[r].other(group) : 0.0f, x_scales[r]->sum(group));
+        }
+      } else if constexpr (Format::Scales::kSteps == 1) {
+        int part[4] = {};
+        mma_bytes<Format::kSigned>(part, a, b[u][0], b[u][1]);
+#pragma unroll
+        for (int r = 0; r < 2; ++r) total[r] += of[r].step(group) * part[kOwn[r]];
+      } else {
+#pragma unroll
+        for (int w = 0; w < 2; ++w) {
+          int part[4] = {};
+          mma_half_bytes(part, a[2 * w], a[2 * w + 1], b[u][w]);
+#pragma unroll
+          for (int r = 0; r < 2; ++r) total[r] += of[r].step(group * 2 + w) * part[kOwn[r]];
+        }
+      }
+    }
+  }
+  if constexpr (!Format::kBy32) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      int few = 0, many = 0;
+#pragma unroll
+      for (int i = 0; i < Format::kSums / 4; ++i) {
+        const auto four = static_cast<int>(of[r].of_sums(i));
+        few = __dp4a(four, static_cast<int>(x_scales[r]->low[i]), few);
+        many = __dp4a(four, static_cast<int>(x_scales[r]->high[i]), many);
+      }
+      sum[r] = __fmaf_rn(super_value<Format>(total[r], few + many * 64, of[r]), x_scales[r]->scale, sum[r]);
+    }
   }
 }
 
-// The same, `quarters` a bit for each.
-template <typename Format, bool kAligned, int kTiles>
-__device__ __forceinline__ void multiply_super(float (&sum)[kTiles][4], const uint8_t* upper, const uint8_t* lower,
-                                               int t, int left, const char* x, int tile_bytes, uint32_t quarters) {
-  if (quarters == 15) {
-    multiply_quarters<Format, kAligned>(sum, upper, lower, t, left, x, tile_bytes, [](int) { return true; });
-  } else {
-    multiply_quarters<Format, kAligned>(sum, upper, lower, t, left, x, tile_bytes,
-                                        [&](int quarter) { return (quarters >> quarter & 1) != 0; });
-  }
-}
-
-// Makes the row of x of a plan without an activation in shared memory, in f16: where(column) is the place of four
-// columns. By the first kThreads threads; returns 1 / factor.
-template <typename X, typename Where>
-__device__ __forceinline__ float place_row(const WeightPlan& plan, typename InputRow<X, true, false>::Shared& reduced,
-                                           const typename InputRow<X, true, false>::Norm& norm, const Where& where) {
-  const InputRow<X, true, false> row(plan, 0, reduced, norm);
-  const float factor = row_factor(row.most());
-  row.each(
-      [&](int64_t at, float4 four) { *reinterpret_cast<uint2*>(where(static_cast<int>(at))) = ordered(four, factor); });
-  return 1 / factor;
-}
-// How far a thread's columns are moved by their order; they are whole supers apart.
-__device__ __forceinline__ int moved_bytes(Order order) {
-  static_assert(kThreads * 4 % kSuper == 0);
-  const int own = static_cast<int>(threadIdx.x) * 4;
-  return fragment_byte(order, own) - own * 2;
-}
-
-// Body(Block{}, X{}) for formats that have Fragments.
+// Body(Block{}, X{}) for formats that have Codes.
 template <typename Body>
-void visit_fragments(const WeightPlan& plan, const Body& body) {
+void visit_codes(const WeightPlan& plan, const Body& body) {
   visit_packed(plan.dtype, [&](auto block) {
-    if constexpr (Fragments<decltype(block)>::kKnown) {
+    if constexpr (Codes<decltype(block)>::kKnown) {
       if (plan.x_dtype == DType::kF32) return body(block, float{});
       plan.x_dtype == DType::kF16 ? body(block, __half{}) : body(block, __nv_bfloat16{});
     }

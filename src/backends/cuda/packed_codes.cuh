@@ -1,0 +1,271 @@
+#pragma once
+
+#include "backends/cuda/mma.cuh"
+#include "backends/cuda/packed_weight.cuh"
+
+// Codes of packed rows as the tensor cores want them: in 8 bits, 8 of each 32 columns in two words of lane t.
+//
+// A super of 256 columns has 8 groups of 32. A format gives
+//   load<kAligned>(row, j, t, raw)  lane t's words of groups 2j and 2j + 1
+//   codes(raw, j, u, scales)        its 8 codes of group 2j + u
+//   scales<kAligned>(row, left)     what a row's codes are multiplied with; `left` groups of it are there
+// kAligned: the row's blocks lie at a multiple of 16 bytes. Where kWhole says so they always do.
+// Of formats by 32 each group has scales of its own in f16, and so have the activations; those by 256 have whole
+// numbers for the groups and, like the activations, one scale for all. kSums: of how many sums of activations' codes in
+// a super the format makes use, because codes count from a minimum of their group on, or from kOffset.
+namespace wick::cuda {
+
+inline constexpr int kSuper = 256;  // rows are filled up with zeros to a multiple of it
+__host__ __device__ inline int64_t packed_columns(int64_t k) { return (k + kSuper - 1) / kSuper * kSuper; }
+
+// The columns of a group that lane t has.
+enum class Order {
+  kEight,  // 8t to 8t + 7
+  kFour,   // 4t to 4t + 3 and 16 + 4t to 16 + 4t + 3: the first words of all lanes are the first 16 columns
+  kPlain,  // all in order, for kernels that do not give them to lanes
+};
+
+// The first of the four columns of group 2j + u that word `w` of lane t has.
+__host__ __device__ __forceinline__ int column_of_word(Order order, int j, int u, int t, int w) {
+  return j * 64 + u * 32 + (order == Order::kEight ? t * 8 + w * 4 : w * 16 + t * 4);
+}
+// Where the four columns from `column` on lie in a super of activations: lane t has 16 bytes for each two groups.
+__host__ __device__ __forceinline__ int place_of_columns(Order order, int column) {
+  if (order == Order::kPlain) return column;
+  const int pair = column / 64 * 64, group = column / 32 % 2 * 8, in = column % 32;
+  return order == Order::kEight ? pair + group + in / 8 * 16 + in / 4 % 2 * 4
+                                : pair + group + in / 4 % 4 * 16 + in / 16 * 4;
+}
+
+template <typename Block>
+struct Codes {
+  static constexpr bool kKnown = false;
+};
+
+// kCount words in shared memory at an even place; kAligned: `at` bytes behind a multiple of 4.
+template <int kCount, bool kAligned>
+__device__ __forceinline__ void read_words(const uint8_t* from, int at, uint32_t* to) {
+  const auto place = kAligned ? static_cast<uint32_t>(at) : static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from));
+  const uint32_t odd = place & 2;
+  const auto* words = reinterpret_cast<const uint32_t*>(from - odd);
+  const uint32_t choice = odd ? 0x5432 : 0x3210;
+  uint32_t before = words[0];
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    const uint32_t next = words[i + 1];
+    to[i] = __byte_perm(before, next, choice);
+    before = next;
+  }
+}
+__device__ __forceinline__ void read_two(const uint8_t* from, uint32_t* to) {
+  const uint2 two = *reinterpret_cast<const uint2*>(from);
+  to[0] = two.x;
+  to[1] = two.y;
+}
+__device__ __forceinline__ uint32_t read16(const uint8_t* from) { return *reinterpret_cast<const uint16_t*>(from); }
+__device__ __forceinline__ float read_half(const uint8_t* from) {
+  return half_bits(static_cast<uint16_t>(read16(from)));
+}
+__device__ __forceinline__ uint32_t nibbles(uint32_t word, int high) { return word >> high * 4 & 0x0f0f0f0fu; }
+// Bytes below 128, each less the same number of at most 128.
+__device__ __forceinline__ uint32_t bytes_less(uint32_t bytes, uint32_t number) {
+  return ((bytes | 0x80808080u) - number * 0x01010101u) ^ 0x80808080u;
+}
+__device__ __forceinline__ int byte_at(uint32_t word, int i) {
+  return static_cast<int>(__byte_perm(word, 0, 0x4440u | static_cast<uint32_t>(i)));
+}
+__device__ __forceinline__ int signed_byte_at(uint32_t word, int i) {  // 8: copies of a byte's sign
+  int number = 0;
+  asm("prmt.b32 %0, %1, 0, %2;" : "=r"(number) : "r"(word), "r"(static_cast<uint32_t>(i) * 0x1111u | 0x8880u));
+  return number;
+}
+
+// Scales and minima of the groups of Q4_K and Q5_K, from a block's first 16 bytes; see group_scale.
+struct GroupScales {
+  static constexpr int kSteps = 1;  // of a group
+  uint32_t steps[2], mins[2];       // four groups each
+  float scale, min_scale;
+  __device__ __forceinline__ int step(int group) const { return byte_at(steps[group / 4], group % 4); }
+  // What the sums of activations are multiplied with, four of lane t.
+  __device__ __forceinline__ uint32_t of_sums(int t) const { return t == 0 ? mins[0] : t == 1 ? mins[1] : 0; }
+};
+__device__ __forceinline__ GroupScales group_scales(const uint8_t* block) {
+  const uint4 head = *reinterpret_cast<const uint4*>(block);
+  GroupScales to;
+  to.steps[0] = head.y & 0x3f3f3f3fu;
+  to.steps[1] = (head.w & 0x0f0f0f0fu) | (head.y >> 2 & 0x30303030u);
+  to.mins[0] = head.z & 0x3f3f3f3fu;
+  to.mins[1] = (head.w >> 4 & 0x0f0f0f0fu) | (head.z >> 2 & 0x30303030u);
+  to.scale = half_bits(static_cast<uint16_t>(head.x));
+  to.min_scale = half_bits(static_cast<uint16_t>(head.x >> 16));
+  return to;
+}
+
+template <>
+struct Codes<BlockQ4_K> {
+  static constexpr bool kKnown = true, kWhole = true, kBy32 = false, kSigned = false;
+  static constexpr int kSums = 8, kOffset = 0;
+  static constexpr Order kOrder = Order::kEight;
+  static constexpr int kWords = 2, kBytes = sizeof(BlockQ4_K);  // of a super
+  using Scales = GroupScales;
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
+    return group_scales(row);
+  }
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+    read_two(row + 16 + j * 32 + t * 8, raw);
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return {nibbles(raw[0], u), nibbles(raw[1], u)};
+  }
+};
+
+template <>
+struct Codes<BlockQ5_K> {
+  static constexpr bool kKnown = true, kWhole = true, kBy32 = false, kSigned = false;
+  static constexpr int kSums = 8, kOffset = 0;
+  static constexpr Order kOrder = Order::kEight;
+  static constexpr int kWords = 4, kBytes = sizeof(BlockQ5_K);
+  using Scales = GroupScales;
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
+    return group_scales(row);
+  }
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+    read_two(row + 48 + j * 32 + t * 8, raw);
+    read_two(row + 16 + t * 8, raw + 2);
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int j, int u, const Scales&) {
+    const int bit = 2 * j + u;
+    const auto high = [&](uint32_t word) { return (bit < 4 ? word << (4 - bit) : word >> (bit - 4)) & 0x10101010u; };
+    return {nibbles(raw[0], u) | high(raw[2]), nibbles(raw[1], u) | high(raw[3])};
+  }
+};
+
+template <>
+struct Codes<BlockQ6_K> {
+  static constexpr bool kKnown = true, kWhole = false, kBy32 = false, kSigned = false;
+  static constexpr int kSums = 16, kOffset = 32;
+  static constexpr Order kOrder = Order::kFour;
+  static constexpr int kWords = 6, kBytes = sizeof(BlockQ6_K);
+  struct Scales {
+    static constexpr int kSteps = 2;
+    uint32_t steps[4];
+    float scale;
+    __device__ __forceinline__ int step(int half_group) const {
+      return signed_byte_at(steps[half_group / 4], half_group % 4);
+    }
+    // What the sums of activations are multiplied with, four of lane t.
+    __device__ __forceinline__ uint32_t of_sums(int t) const {
+      return t < 2 ? (t == 0 ? steps[0] : steps[1]) : (t == 2 ? steps[2] : steps[3]);
+    }
+  };
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
+    Scales to;
+    read_words<4, kAligned>(row + 192, 0, to.steps);
+    to.scale = read_half(row + 208);
+    return to;
+  }
+  // Of each 128 columns: the low bits of four groups in 64 bytes, nibble p of which are groups 2p and 2p + 1, and the
+  // high bits in 32. Blocks lie at even places.
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+    const auto odd = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row)) & 2;
+    const auto* words = reinterpret_cast<const uint32_t*>(row - odd) + t;
+    const uint32_t choice = 0x3210 + odd * 0x1111;
+    const auto word = [&](int bytes) { return __byte_perm(words[bytes / 4], words[bytes / 4 + 1], choice); };
+#pragma unroll
+    for (int i = 0; i < 4; ++i) raw[i] = word(j / 2 * 64 + i * 16);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) raw[4 + i] = word(128 + j / 2 * 32 + i * 16);
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int j, int u, const Scales&) {
+    const int p = j % 2, bit = p * 4 + u * 2;
+    const auto code = [&](int i) {
+      const uint32_t high = bit < 4 ? raw[4 + i] << (4 - bit) : raw[4 + i] >> (bit - 4);
+      return nibbles(raw[u * 2 + i], p) | (high & 0x30303030u);
+    };
+    return {code(0), code(1)};
+  }
+};
+
+// Formats of 32 weights. kHead: bytes before a block's codes, a scale in f16 or a scale and another number.
+template <typename Block, int kHead>
+struct SmallBlocks {
+  static constexpr bool kKnown = true, kWhole = false, kBy32 = true, kSigned = true;
+  static constexpr int kSums = 0;
+  static constexpr int kBlock = sizeof(Block), kBytes = 8 * kBlock;
+  struct Scales {
+    const uint8_t* row;
+    int left;
+    __device__ __forceinline__ float number(int group, int at) const {
+      return group < left ? read_half(row + group * kBlock + at) : 0;
+    }
+    __device__ __forceinline__ float step(int group) const { return number(group, 0); }
+    __device__ __forceinline__ float other(int group) const { return number(group, 2); }
+  };
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int left) {
+    return {row, left};
+  }
+};
+
+// Both nibbles of a word are codes of one group.
+template <typename Block, int kHead>
+struct NibbleBlocks : SmallBlocks<Block, kHead> {
+  static constexpr Order kOrder = Order::kFour;
+  static constexpr int kWords = 2;
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      constexpr int kBlock = sizeof(Block);
+      read_words<1, kAligned>(row + (2 * j + u) * kBlock + kHead + t * 4, u * kBlock + kHead, raw + u);
+    }
+  }
+};
+
+template <>
+struct Codes<BlockQ8_0> : SmallBlocks<BlockQ8_0, 2> {
+  static constexpr Order kOrder = Order::kEight;
+  static constexpr int kWords = 4;
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      read_words<2, kAligned>(row + (2 * j + u) * kBlock + 2 + t * 8, u * kBlock + 2, raw + 2 * u);
+    }
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return {raw[2 * u], raw[2 * u + 1]};
+  }
+};
+
+template <>
+struct Codes<BlockQ4_0> : NibbleBlocks<BlockQ4_0, 2> {
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return {bytes_less(nibbles(raw[u], 0), 8), bytes_less(nibbles(raw[u], 1), 8)};
+  }
+};
+
+template <>
+struct Codes<BlockQ4_1> : NibbleBlocks<BlockQ4_1, 4> {
+  static constexpr int kSums = 8;
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return {nibbles(raw[u], 0), nibbles(raw[u], 1)};
+  }
+};
+
+template <>
+struct Codes<BlockGroup4> : NibbleBlocks<BlockGroup4, 4> {
+  // Zeros are whole numbers from 0 to 16.
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int j, int u, const Scales& scales) {
+    const auto zero = static_cast<uint32_t>(static_cast<int>(scales.other(2 * j + u)));
+    return {bytes_less(nibbles(raw[u], 0), zero), bytes_less(nibbles(raw[u], 1), zero)};
+  }
+};
+
+}  // namespace wick::cuda

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "backends/cuda/input_rows.cuh"
+#include "backends/cuda/packed_codes.cuh"
+
+// Activations that meet packed weights: rounded to 8 bits, with one scale for each 32 or 256 columns.
+namespace wick::cuda {
+
+// Scales of a super of 256 columns, and kSums sums of its codes.
+template <bool kBy32, int kSums>
+struct alignas(16) InputScales {
+  float scale;
+  uint32_t unused[3];
+  uint32_t low[kSums / 4], high[kSums / 4];  // four bytes each: low + 64 high is a sum; high has a sign
+};
+template <>
+struct alignas(16) InputScales<true, 0> {
+  float scales[8];  // of groups of 32
+  __device__ __forceinline__ float sum(int) const { return 0; }
+};
+template <>
+struct alignas(16) InputScales<true, 8> {
+  float scales[8];
+  float sums[8];  // times the scales
+  __device__ __forceinline__ float sum(int group) const { return sums[group]; }
+};
+template <typename Format>
+using InputScalesOf = InputScales<Format::kBy32, Format::kSums>;
+
+__device__ __forceinline__ uint32_t magnitude(float4 x) {  // as bits, so that infinity and NaN win
+  const auto bits = [](float one) { return __float_as_uint(one) & 0x7fffffffu; };
+  return max(max(bits(x.x), bits(x.y)), max(bits(x.z), bits(x.w)));
+}
+// The last bytes of four words.
+__device__ __forceinline__ uint32_t pack_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+}
+
+// A scale and what codes are made with. Numbers that are not finite make the scale NaN.
+struct CodeScale {
+  float scale, inverse;
+  __device__ __forceinline__ explicit CodeScale(uint32_t largest) {
+    constexpr float kLargestCode = 127, kSmallestNormal = 1.17549435e-38f;
+    const float most = __uint_as_float(largest), near = __fmul_rn(most, 1 / kLargestCode);
+    scale = __fmaf_rn(__fmaf_rn(-kLargestCode, near, most), 1 / kLargestCode, near);  // the quotient, rounded
+    float about = 0;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(about) : "f"(scale));
+    inverse = __fmaf_rn(__fmaf_rn(-scale, about, 1.0f), about, about);
+    if (scale < kSmallestNormal) inverse = 0;
+    if (largest >= 0x7f800000u) scale = __uint_as_float(0x7fc00000u);
+  }
+  // Four codes; the last bits of a float from 2^23 on are a whole number.
+  __device__ __forceinline__ uint32_t codes(float4 x) const {
+    const auto code = [&](float one) { return __float_as_uint(__fadd_rn(__fmul_rn(one, inverse), 12582912.0f)); };
+    return pack_bytes(code(x.x), code(x.y), code(x.z), code(x.w));
+  }
+};
+
+// Of kLanes lanes, of which each has four columns.
+template <int kLanes, typename Number, typename Combine>
+__device__ __forceinline__ Number over_lanes(Number of, const Combine& combine) {
+#pragma unroll
+  for (int step = 1; step < kLanes; step *= 2) of = combine(of, __shfl_xor_sync(0xffffffffu, of, step));
+  return of;
+}
+
+// Makes the codes and scales of a row of `supers`, by the first kThreads threads. codes(super) and scales(super) are
+// their places.
+template <typename Format, Order kOrder = Format::kOrder, typename Row, typename CodesOf, typename ScalesOf>
+__device__ __forceinline__ void pack_row(const Row& row, int supers, const CodesOf& codes, const ScalesOf& scales) {
+  constexpr int kLanes = Format::kSums > 0 ? kSuper / Format::kSums / 4 : 8;  // that have the columns of a sum
+  const int lane = threadIdx.x % 32, place = place_of_columns(kOrder, lane * 4);
+  row.each_stretch(supers, [&](int super, float4 first, float4 second) {
+    uint32_t most[2] = {magnitude(first), magnitude(second)};
+    if constexpr (Format::kBy32) {
+      for (uint32_t& of : most) of = over_lanes<8>(of, [](uint32_t a, uint32_t b) { return max(a, b); });
+    } else {
+      most[0] = most[1] = __reduce_max_sync(0xffffffffu, max(most[0], most[1]));
+    }
+    auto* const words = reinterpret_cast<uint32_t*>(codes(super) + place);
+    auto* const to = scales(super);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const CodeScale by(most[half]);
+      const uint32_t four = by.codes(half ? second : first);
+      words[half * (kSuper / 2 / 4)] = four;  // the other half's places are half a super behind
+      int sum = 0;
+      if constexpr (Format::kSums > 0) {
+        sum = __dp4a(static_cast<int>(four), 0x01010101, 0);
+        sum = over_lanes<kLanes>(sum, [](int a, int b) { return a + b; });
+      }
+      if (lane % kLanes != 0) continue;
+      const int at = (half * 32 + lane) / kLanes;
+      if constexpr (Format::kBy32) {
+        to->scales[at] = by.scale;
+        if constexpr (Format::kSums > 0) to->sums[at] = __fmul_rn(static_cast<float>(sum), by.scale);
+      } else {
+        if (at == 0) to->scale = by.scale;
+        reinterpret_cast<uint8_t*>(to->low)[at] = static_cast<uint8_t>(sum & 63);
+        reinterpret_cast<uint8_t*>(to->high)[at] = static_cast<uint8_t>(sum >> 6);
+      }
+    }
+  });
+}
+
+}  // namespace wick::cuda
