@@ -13,8 +13,8 @@ constexpr int kGroups = 2, kThreadCount = (kGroups + 1) * 128;
 constexpr int kTileM = kGroups * 64, kTileN = 64;
 constexpr int kBox = 128;  // columns, a byte each
 
-// Of formats by 256: a row's super, [supers, padded n]. Those by 32 have steps in f32, [groups, padded n], then, where
-// they have minima, those.
+// Of formats by 256: a row's super, [supers, padded n]. Those by 32 have steps in f32, [supers, padded n, 8], then,
+// where they have minima, those.
 struct alignas(16) SuperNotes {
   float2 scales;  // of the sum, of the minima
   uint32_t mins[2];
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto row = at / supers, super = at % supers, padded = padded_rows(n);
   // Of formats by 32.
   const auto note_group = [&](int group, float step, float other) {
-    float* const to_step = static_cast<float*>(notes) + (super * 8 + group) * padded + row;
+    float* const to_step = static_cast<float*>(notes) + (super * padded + row) * 8 + group;
     *to_step = step;
     if (Format::kSums > 0) to_step[supers * 8 * padded] = other;
   };
@@ -171,28 +171,32 @@ __global__ void __launch_bounds__(kThreadCount, 1)
     const XScales* x_rows[2] = {x_scales + int64_t{min(first_token, plan.m - 1)} * supers,
                                 x_scales + int64_t{min(first_token + 8, plan.m - 1)} * supers};
     float sum[kTileN / 2] = {}, total[kTileN / 2] = {};
+    // Of formats by 32: steps of pairs of rows, of a group and the one behind it.
+    float2 step[2][kPairs], other[2][kPairs], x_scale_of[2], x_sum_of[2];
+    const auto fetch_notes = [&](int super, int in_super) {
+      if constexpr (Format::kBy32) {
+        const XScales &upper = x_rows[0][super], &lower = x_rows[1][super];
+        const int turn = in_super % 2;
+        x_scale_of[turn] = {upper.scales[in_super], lower.scales[in_super]};
+        x_sum_of[turn] = {upper.sum(in_super), lower.sum(in_super)};
+        const float* steps =
+            static_cast<const float*>(plan.notes) + (int64_t{super} * plan.padded + first_row + t * 2) * 8 + in_super;
+#pragma unroll
+        for (int j = 0; j < kPairs; ++j) {
+          const float* at = steps + j * 64;
+          step[turn][j] = {at[0], at[8]};
+          if constexpr (Format::kSums > 0) {
+            const float* least = at + int64_t{supers} * plan.padded * 8;
+            other[turn][j] = {least[0], least[8]};
+          }
+        }
+      }
+    };
+    fetch_notes(0, 0);
     int in_part = 0;
 #pragma unroll 1
     for (int super = 0; super < supers; ++super) {
-      const XScales &upper = x_rows[0][super], &lower = x_rows[1][super];
       if constexpr (Format::kBy32) {
-        // Steps of pairs of rows, of a group and the one behind it.
-        const float* steps = static_cast<const float*>(plan.notes) + super * 8 * plan.padded + first_row + t * 2;
-        const int64_t to_others = int64_t{supers} * 8 * plan.padded;
-        float2 step[2][kPairs], other[2][kPairs];
-        float2 x_scale[2], x_sum[2];
-        const auto fetch_notes = [&](int in_super) {
-          const int turn = in_super % 2;
-          x_scale[turn] = {upper.scales[in_super], lower.scales[in_super]};
-          x_sum[turn] = {upper.sum(in_super), lower.sum(in_super)};
-#pragma unroll
-          for (int j = 0; j < kPairs; ++j) {
-            const float* at = steps + in_super * plan.padded + j * 8;
-            step[turn][j] = *reinterpret_cast<const float2*>(at);
-            if constexpr (Format::kSums > 0) other[turn][j] = *reinterpret_cast<const float2*>(at + to_others);
-          }
-        };
-        fetch_notes(0);
 #pragma unroll
         for (int in_super = 0; in_super < 8; ++in_super) {
           const int i = in_super % 4, turn = in_super % 2;
@@ -203,7 +207,8 @@ __global__ void __launch_bounds__(kThreadCount, 1)
           multiply_bytes_async(part, describe(from + group * (Ring::x_bytes / kGroups)) + i * 2,
                                describe(from + Ring::x_bytes) + i * 2, false);
           end_products();
-          if (in_super < 7) fetch_notes(in_super + 1);
+          if (in_super < 7) fetch_notes(super, in_super + 1);
+          if (in_super == 7 && super + 1 < supers) fetch_notes(super + 1, 0);
           wait_products<0>();
           if (i == 3) {
             if (lane == 0) arrive(empty + stage * 8);
@@ -213,8 +218,8 @@ __global__ void __launch_bounds__(kThreadCount, 1)
           for (int e = 0; e < kTileN / 2; ++e) {
             const int j = e / 4;
             const bool second = e % 2;
-            const float x_of = e / 2 % 2 ? x_scale[turn].y : x_scale[turn].x;
-            const float sum_of = e / 2 % 2 ? x_sum[turn].y : x_sum[turn].x;
+            const float x_of = e / 2 % 2 ? x_scale_of[turn].y : x_scale_of[turn].x;
+            const float sum_of = e / 2 % 2 ? x_sum_of[turn].y : x_sum_of[turn].x;
             float least = 0;
             if constexpr (Format::kSums > 0) least = second ? other[turn][j].y : other[turn][j].x;
             sum[e] =
@@ -222,10 +227,11 @@ __global__ void __launch_bounds__(kThreadCount, 1)
           }
         }
       } else {
+        const XScales &upper = x_rows[0][super], &lower = x_rows[1][super];
         const auto* rows = static_cast<const SuperNotes*>(plan.notes) + super * plan.padded + first_row;
         const float x_scale[2] = {upper.scale, lower.scale};
         float2 scales[kPairs][2];
-        uint32_t mins[kPairs], x_low[2], x_high[2];
+        uint32_t mins[kPairs], x_low[2] = {}, x_high[2] = {};
 #pragma unroll
         for (int j = 0; j < kPairs; ++j) {
           scales[j][0] = rows[j * 8 + t * 2].scales;
@@ -256,6 +262,8 @@ __global__ void __launch_bounds__(kThreadCount, 1)
         }
         end_products();
         wait_products<0>();
+        // Not before: what they are read from may still be on its way.
+        asm volatile("" : "+r"(x_low[0]), "+r"(x_low[1]), "+r"(x_high[0]), "+r"(x_high[1]));
         if (lane == 0) {
           arrive(empty + stages[0] * 8);
           arrive(empty + stages[1] * 8);
