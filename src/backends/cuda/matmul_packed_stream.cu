@@ -49,7 +49,6 @@ __device__ __forceinline__ const uint8_t* row_data(const Stream& stream, const R
   const WeightJob& job = stream.plan.jobs[place.job];
   return static_cast<const uint8_t*>(job.weights) + min(place.row, static_cast<int>(job.n) - 1) * stream.plan.ld;
 }
-
 #endif
 
 template <typename Block, typename X>

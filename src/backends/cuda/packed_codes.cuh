@@ -42,7 +42,7 @@ struct Codes {
   static constexpr bool kKnown = false;
 };
 
-// kCount words in shared memory at an even place; kAligned: `at` bytes behind a multiple of 4.
+// kCount words at an even place; kAligned: `at` bytes behind a multiple of 4. Words behind them are not read.
 template <int kCount, bool kAligned>
 __device__ __forceinline__ void read_words(const uint8_t* from, int at, uint32_t* to) {
   const auto place = kAligned ? static_cast<uint32_t>(at) : static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from));
@@ -52,7 +52,7 @@ __device__ __forceinline__ void read_words(const uint8_t* from, int at, uint32_t
   uint32_t before = words[0];
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    const uint32_t next = words[i + 1];
+    const uint32_t next = i + 1 < kCount || odd ? words[i + 1] : 0;
     to[i] = __byte_perm(before, next, choice);
     before = next;
   }
