@@ -43,7 +43,7 @@ bool fits_packed(const Runtime& use, const WeightPlan& plan) {
   return known && small && aligned(plan.x, 4 * x_bytes) && plan.k % 4 == 0 && has_room_for_packed_rows(use, plan, 1);
 }
 
-constexpr int64_t kFewRows = 16;
+constexpr int64_t kMostGatedRows = 16;
 
 }  // namespace
 
@@ -64,7 +64,7 @@ ReadyRows::ReadyRows(Device device, const WeightPlan& plan, bool in_order)
 }
 
 bool takes_gated(const Runtime& use, const WeightPlan& plan) {
-  if (is_packed(plan.dtype)) return plan.m <= kFewRows && fits_packed(use, plan);
+  if (is_packed(plan.dtype)) return plan.m <= kMostGatedRows && fits_packed(use, plan);
   return takes_gated_weights(use, plan);
 }
 
@@ -73,7 +73,7 @@ void multiply_packed(Device device, const WeightPlan& plan) {
   if (!fits_packed(use, plan)) return multiply_unpacked(device, plan);
   if (fits_packed_stream(use, plan)) return multiply_packed_stream(device, plan);
   if (plan.gated || has_room_for_packed_rows(use, plan, plan.m)) return multiply_packed_rows(device, plan);
-  if (use.hopper && plan.m > 64) return multiply_packed_hopper(device, plan);
+  if (use.hopper && plan.m > kMostTeamRows) return multiply_packed_hopper(device, plan);
   multiply_packed_tiles(device, plan);
 }
 

@@ -262,7 +262,7 @@ __global__ void __launch_bounds__(kThreadCount, 1)
         }
         end_products();
         wait_products<0>();
-        // Not before: what they are read from may still be on its way.
+        // What these are read from may be on its way until here; the compiler would use them before the wait.
         asm volatile("" : "+r"(x_low[0]), "+r"(x_low[1]), "+r"(x_high[0]), "+r"(x_high[1]));
         if (lane == 0) {
           arrive(empty + stages[0] * 8);
@@ -279,12 +279,7 @@ __global__ void __launch_bounds__(kThreadCount, 1)
           for (int e = 0; e < 4; ++e) {
             const float2 by = scales[j][e % 2];
             const int at = j * 4 + e;
-            float value = static_cast<float>(low[at] + high[at] * 64);
-            if constexpr (Format::kOffset == 0) {
-              value = __fmaf_rn(value, by.x, -__fmul_rn(static_cast<float>(few[e] + many[e] * 64), by.y));
-            } else {
-              value = __fmul_rn(value, by.x);
-            }
+            const float value = super_value<Format>(low[at] + high[at] * 64, few[e] + many[e] * 64, by.x, by.y);
             sum[at] = __fmaf_rn(value, x_scale[e / 2], sum[at]);
           }
         }

@@ -1,15 +1,15 @@
 #include "backends/cuda/block_team.cuh"
 #include "backends/cuda/packed_product.cuh"
 
-// Many rows of x against packed weights, read as they are: a block has 128 rows of weights and some of x. Up to 64 rows
-// of x: each block has one part of k, and the blocks of all parts, a cluster, add up what they have through each
-// other's shared memory. More: a block has all parts, one after the other.
+// Many rows of x against packed weights, read as they are: a block has 128 rows of weights and some of x. On Hopper, up
+// to kMostTeamRows: each block has one part of k, and the blocks of all parts, a cluster, add up what they have through
+// each other's shared memory. Elsewhere a block has all parts, one after the other.
 namespace wick::cuda {
 namespace {
 
 constexpr int kWarps = 8, kTileRows = kWarps * kRows, kStages = 2;
-constexpr int kPitch =
-    kSuper + 64;  // bytes of a row of x in shared memory; two that are read together lie in other banks
+// Bytes of a row of x in shared memory; two that are read together lie in other banks.
+constexpr int kPitch = kSuper + 64;
 
 // How the rows of a tile are shared among the warps.
 template <int kTokens>
@@ -100,6 +100,16 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
 #pragma unroll
   for (int i = 0; i < 2 * kRowTiles; ++i) shifts[i] = low_bits<Block>(row_of(own_row + g + 8 * i));
   float sum[kRowTiles][kTiles][4] = {}, total[kRowTiles][kTiles][4] = {};
+  const auto each_sum = [&](const auto& body) {
+#pragma unroll
+    for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) body(r, tile, e);
+      }
+    }
+  };
   for (int super = first_super, in_part = 0; super < last_super; ++super) {
     start_weights(super + 1);
     start_x(super + 1);
@@ -120,17 +130,10 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
     if constexpr (kTeam == 1) {
       if (++in_part == of_part || super + 1 == supers) {
         in_part = 0;
-#pragma unroll
-        for (int r = 0; r < kRowTiles; ++r) {
-#pragma unroll
-          for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-            for (int e = 0; e < 4; ++e) {
-              total[r][tile][e] += sum[r][tile][e];
-              sum[r][tile][e] = 0;
-            }
-          }
-        }
+        each_sum([&](int r, int tile, int e) {
+          total[r][tile][e] += sum[r][tile][e];
+          sum[r][tile][e] = 0;
+        });
       }
     }
     __syncthreads();
@@ -138,29 +141,18 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   wait_copies<0>();
   __syncthreads();
 
-  // body(row of the tile, row of x in the tile, r, tile, e)
-  const auto each_result = [&](const auto& body) {
-#pragma unroll
-    for (int r = 0; r < kRowTiles; ++r) {
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          body(own_row + r * kRows + g + e / 2 * 8, own_token + tile * 8 + 2 * t + e % 2, r, tile, e);
-        }
-      }
-    }
-  };
+  const auto row_of_sum = [&](int r, int e) { return own_row + r * kRows + g + e / 2 * 8; };
+  const auto token_of_sum = [&](int tile, int e) { return own_token + tile * 8 + 2 * t + e % 2; };
   if constexpr (kTeam == 1) {
-    each_result([&](int row, int token, int r, int tile, int e) {
-      if (first_token + token < m && place.first_row + row < job.n) {
-        store_product<X>(job, first_token + token, place.first_row + row, total[r][tile][e]);
-      }
+    each_sum([&](int r, int tile, int e) {
+      const int row = place.first_row + row_of_sum(r, e), token = first_token + token_of_sum(tile, e);
+      if (token < m && row < job.n) store_product<X>(job, token, row, total[r][tile][e]);
     });
   } else {
     auto* partial = reinterpret_cast<float*>(rows);  // [kTokens, kTileRows]
-    each_result(
-        [&](int row, int token, int r, int tile, int e) { partial[token * kTileRows + row] = sum[r][tile][e]; });
+    each_sum([&](int r, int tile, int e) {
+      partial[token_of_sum(tile, e) * kTileRows + row_of_sum(r, e)] = sum[r][tile][e];
+    });
     BlockTeam<kTeam>::sync();
     constexpr int kQuads = kTokens * kTileRows / 4 / kTeam;  // of each block
     for (int i = threadIdx.x; i < kQuads; i += kWarps * 32) {
@@ -200,10 +192,10 @@ template <typename Block, typename X>
 void launch(Device device, const WeightPlan& plan) {
   const ReadyRows ready(device, plan);
   const PackedRows x = ready.from(0);
-  if (!runtime(device).hopper || plan.m > 64) return launch_tiles<Block, X, 64, 1>(device, plan, x);
+  if (!runtime(device).hopper) return launch_tiles<Block, X, 64, 1>(device, plan, x);
   if (plan.m <= 16) return launch_tiles<Block, X, 16, kParts>(device, plan, x);
   if (plan.m <= 32) return launch_tiles<Block, X, 32, kParts>(device, plan, x);
-  launch_tiles<Block, X, 64, kParts>(device, plan, x);
+  launch_tiles<Block, X, kMostTeamRows, kParts>(device, plan, x);
 }
 
 }  // namespace

@@ -62,9 +62,8 @@ __device__ __forceinline__ void read_two(const uint8_t* from, uint32_t* to) {
   to[0] = two.x;
   to[1] = two.y;
 }
-__device__ __forceinline__ uint32_t read16(const uint8_t* from) { return *reinterpret_cast<const uint16_t*>(from); }
 __device__ __forceinline__ float read_half(const uint8_t* from) {
-  return half_bits(static_cast<uint16_t>(read16(from)));
+  return half_bits(*reinterpret_cast<const uint16_t*>(from));
 }
 __device__ __forceinline__ uint32_t nibbles(uint32_t word, int high) { return word >> high * 4 & 0x0f0f0f0fu; }
 // Bytes below 128, each less the same number of at most 128.
@@ -101,17 +100,22 @@ __device__ __forceinline__ GroupScales group_scales(const uint8_t* block) {
   return to;
 }
 
-template <>
-struct Codes<BlockQ4_K> {
+// Q4_K and Q5_K.
+template <typename Block, int kWordsOf>
+struct GroupedBlocks {
   static constexpr bool kKnown = true, kWhole = true, kBy32 = false, kSigned = false;
   static constexpr int kSums = 8, kOffset = 0;
   static constexpr Order kOrder = Order::kEight;
-  static constexpr int kWords = 2, kBytes = sizeof(BlockQ4_K);  // of a super
+  static constexpr int kWords = kWordsOf, kBytes = sizeof(Block);  // of a super
   using Scales = GroupScales;
   template <bool kAligned>
   static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
     return group_scales(row);
   }
+};
+
+template <>
+struct Codes<BlockQ4_K> : GroupedBlocks<BlockQ4_K, 2> {
   template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
     read_two(row + 16 + j * 32 + t * 8, raw);
@@ -122,16 +126,7 @@ struct Codes<BlockQ4_K> {
 };
 
 template <>
-struct Codes<BlockQ5_K> {
-  static constexpr bool kKnown = true, kWhole = true, kBy32 = false, kSigned = false;
-  static constexpr int kSums = 8, kOffset = 0;
-  static constexpr Order kOrder = Order::kEight;
-  static constexpr int kWords = 4, kBytes = sizeof(BlockQ5_K);
-  using Scales = GroupScales;
-  template <bool kAligned>
-  static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
-    return group_scales(row);
-  }
+struct Codes<BlockQ5_K> : GroupedBlocks<BlockQ5_K, 4> {
   template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
     read_two(row + 48 + j * 32 + t * 8, raw);
@@ -152,6 +147,7 @@ struct Codes<BlockQ6_K> {
   static constexpr int kWords = 6, kBytes = sizeof(BlockQ6_K);
   struct Scales {
     static constexpr int kSteps = 2;
+    static constexpr float min_scale = 0;
     uint32_t steps[4];
     float scale;
     __device__ __forceinline__ int step(int half_group) const {

@@ -14,12 +14,13 @@ __host__ __device__ __forceinline__ int supers_of_part(int supers) { return (sup
 
 // Rows of x after the plan's norm or activation, as kernels want them.
 struct PackedRows {
-  const char* codes = nullptr;   // [m, packed_columns(k)]
-  const char* scales = nullptr;  // [m, supers], InputScales of the format
+  const char* codes;   // [m, packed_columns(k)]
+  const char* scales;  // [m, supers], InputScales of the format
 };
 class ReadyRows {
  public:
-  ReadyRows(Device device, const WeightPlan& plan, bool in_order = false);  // of columns
+  // in_order: columns lie as in x, not as lanes want them.
+  ReadyRows(Device device, const WeightPlan& plan, bool in_order = false);
   PackedRows from(int64_t row) const {
     return {codes_.as<const char>() + row * code_bytes_, scales_.as<const char>() + row * scale_bytes_};
   }
@@ -40,9 +41,10 @@ __device__ __forceinline__ void store_product(const WeightJob& job, int64_t toke
 // Up to 8 rows of x, as many as there is room for.
 bool has_room_for_packed_rows(const Runtime& use, const WeightPlan& plan, int64_t rows);
 void multiply_packed_rows(Device device, const WeightPlan& plan);
-// Any number of them, not gated.
+// More, not gated: on devices of compute capability 9 up to kMostTeamRows, elsewhere any number.
+inline constexpr int kMostTeamRows = 64;
 void multiply_packed_tiles(Device device, const WeightPlan& plan);
-// More than 64 on devices of compute capability 9.
+// Any number on devices of compute capability 9, best many.
 void multiply_packed_hopper(Device device, const WeightPlan& plan);
 // One row of x on devices of compute capability 9, where the copy engine can fetch whole rows.
 bool fits_packed_stream(const Runtime& use, const WeightPlan& plan);

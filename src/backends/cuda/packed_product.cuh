@@ -45,11 +45,11 @@ __device__ __forceinline__ void copy_row(const uint8_t* row, uint32_t place, int
 // Of a row's super by 256, as one number: the sum of steps times codes, and of what sums of codes of x are multiplied
 // with.
 template <typename Format>
-__device__ __forceinline__ float super_value(int sum, int of_sums, const typename Format::Scales& of) {
+__device__ __forceinline__ float super_value(int sum, int of_sums, float scale, float min_scale) {
   if constexpr (Format::kOffset != 0) {
-    return __fmul_rn(static_cast<float>(sum - of_sums * Format::kOffset), of.scale);
+    return __fmul_rn(static_cast<float>(sum - of_sums * Format::kOffset), scale);
   } else {
-    return __fmaf_rn(static_cast<float>(sum), of.scale, -__fmul_rn(static_cast<float>(of_sums), of.min_scale));
+    return __fmaf_rn(static_cast<float>(sum), scale, -__fmul_rn(static_cast<float>(of_sums), min_scale));
   }
 }
 // What a group by 32 adds.
@@ -156,7 +156,8 @@ __device__ __forceinline__ void multiply_super(float (&sum)[kRowTiles][kTiles][4
         mma_half_bytes(many, upper, lower, high);
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const float value = super_value<Format>(total[r][tile][e], few[e] + many[e] * 64, of[2 * r + e / 2]);
+          const auto& row = of[2 * r + e / 2];
+          const float value = super_value<Format>(total[r][tile][e], few[e] + many[e] * 64, row.scale, row.min_scale);
           sum[r][tile][e] = __fmaf_rn(value, x_scales[e % 2], sum[r][tile][e]);
         }
       }
@@ -223,7 +224,8 @@ __device__ __forceinline__ void multiply_diagonal(float (&sum)[2], const uint8_t
         few = __dp4a(four, static_cast<int>(x_scales[r]->low[i]), few);
         many = __dp4a(four, static_cast<int>(x_scales[r]->high[i]), many);
       }
-      sum[r] = __fmaf_rn(super_value<Format>(total[r], few + many * 64, of[r]), x_scales[r]->scale, sum[r]);
+      const float value = super_value<Format>(total[r], few + many * 64, of[r].scale, of[r].min_scale);
+      sum[r] = __fmaf_rn(value, x_scales[r]->scale, sum[r]);
     }
   }
 }
