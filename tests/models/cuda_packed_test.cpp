@@ -27,8 +27,9 @@ class CudaPacked : public NeedsCuda<> {
  protected:
   std::filesystem::path folder(const char* name) const { return temp_.path() / name; }
 
-  // Compares logits of a prompt, and of tokens one by one, with those of the same weights in f32 on the CPU: they are
-  // as near as those of the packed weights there, which rounds activations to 8 bits, or nearer than 0.4 %.
+  //   // Compares logits of a prompt, and of tokens one by one, with those of the same weights in f32 on the CPU: they
+  //   are as
+  // near as what the packed weights give there, with activations in 8 bits, or nearer than 0.4 %.
   void expect_near(const std::function<TestModel(const ModelOptions&)>& packed, const TestModel& plain,
                    const std::string& what) {
     const TestModel device = packed(on_cuda()), host = packed({});

@@ -4,17 +4,17 @@
 namespace wick::cuda {
 namespace {
 
-// A row for each block.
-template <typename Block, typename X, Order kOrder>
+// A row for each block. kUp: the plan has an activation, whose many instructions others need not fetch.
+template <typename Block, typename X, Order kOrder, bool kUp>
 __global__ void __launch_bounds__(kThreads)
     pack_rows_kernel(const __grid_constant__ WeightPlan plan, char* codes, InputScalesOf<Codes<Block>>* scales) {
-  __shared__ typename InputRow<X, false>::Shared reduced;
+  __shared__ typename InputRow<X, false, kUp>::Shared reduced;
   const int64_t at = blockIdx.x, padded = packed_columns(plan.k);
   let_next_start();
   wait_for_previous();
   codes += at * padded;
   scales += at * (padded / kSuper);
-  const InputRow<X, false> row(plan, at, reduced);
+  const InputRow<X, false, kUp> row(plan, at, reduced);
   pack_row<Codes<Block>, kOrder>(
       row, supers_of(plan.k), [&](int super) { return codes + super * kSuper; },
       [&](int super) { return scales + super; });
@@ -54,12 +54,15 @@ ReadyRows::ReadyRows(Device device, const WeightPlan& plan, bool in_order)
       scales_(device, static_cast<size_t>(plan.m * scale_bytes_)) {
   visit_codes(plan, [&](auto block, auto x) {
     using Block = decltype(block);
-    const auto with = [&](auto* kernel) {
+    const auto launch = [&](auto* kernel) {
       launch_dependent(device, "matmul", kernel, static_cast<unsigned>(plan.m), kThreads, 0, plan, codes_.as<char>(),
                        scales_.as<InputScalesOf<Codes<Block>>>());
     };
-    in_order ? with(pack_rows_kernel<Block, decltype(x), Order::kPlain>)
-             : with(pack_rows_kernel<Block, decltype(x), Codes<Block>::kOrder>);
+    const auto in = [&]<Order kOrder>() {
+      plan.up ? launch(pack_rows_kernel<Block, decltype(x), kOrder, true>)
+              : launch(pack_rows_kernel<Block, decltype(x), kOrder, false>);
+    };
+    in_order ? in.template operator()<Order::kPlain>() : in.template operator()<Codes<Block>::kOrder>();
   });
 }
 
