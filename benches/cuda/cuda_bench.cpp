@@ -1,9 +1,10 @@
 // Speed on a CUDA device, with random weights of real shapes: `bench_cuda ops`, `bench_cuda linear TYPE ROWS N K`,
-// `bench_cuda attention TYPE SEQUENCES CONTEXT` and `bench_cuda model SHAPE TYPE [LARGEST BATCH]`. Every number stands
-// beside its share of the device's limits.
+// `bench_cuda experts TYPE DOWN_TYPE TOKENS`, `bench_cuda attention TYPE SEQUENCES CONTEXT` and `bench_cuda model SHAPE
+// TYPE [LARGEST BATCH]`. Every number stands beside its share of the device's limits.
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "formats/checkpoint.h"
 #include "models/load_model.h"
 #include "models/random_model.h"
@@ -87,6 +89,39 @@ void time_linear(const Limits& limits, DType dtype, int64_t m, int64_t n, int64_
   fmt::print("linear {:5} m {:4} n {:6} k {:5} {:>5}: {:8.2f} us, {:4.1f} % of copy, {:4.1f} % of product\n",
              to_string(dtype), m, n, k, norm ? "norm" : "", seconds * 1e6, 100 * read / limits.bytes_per_second,
              100 * products / limits.products_per_second);
+}
+
+// A layer's experts, with the router: those of Qwen3-30B-A3B. Each call has tokens of its own, which choose others.
+void time_experts(const Limits& limits, DType dtype, DType down_dtype, int64_t tokens) {
+  constexpr int64_t kHidden = 2048, kInner = 768, kExperts = 128, kChosen = 8;
+  constexpr int kCalls = 16;
+  const Tensor gates = random_weights(kExperts * kInner, kHidden, dtype, 1);
+  const Tensor ups = random_weights(kExperts * kInner, kHidden, dtype, 2);
+  const Tensor downs = random_weights(kExperts * kHidden, kInner, down_dtype, 3);
+  std::vector<std::array<Tensor, 3>> weights;
+  for (int64_t i = 0; i < kExperts; ++i) {
+    weights.push_back({narrow(gates, 0, i * kInner, kInner), narrow(ups, 0, i * kInner, kInner),
+                       narrow(downs, 0, i * kHidden, kHidden)});
+  }
+  std::vector<ExpertWeights> experts;
+  for (const auto& of : weights) experts.push_back({&of[0], &of[1], &of[2]});
+  const Tensor x = randn({kCalls * tokens, kHidden}, 4).to_device(Device::cuda());
+  const Tensor norm = ones({kHidden}, DType::kF32, Device::cuda());
+  const ExpertRouter router{randn({kExperts, kHidden}, 5).to_device(Device::cuda()), {}, {}};
+  const Tensor out = empty({tokens, kHidden}, DType::kF32, Device::cuda());
+  const double seconds = time_calls(kCalls, [&](int i) {
+    const Tensor rows = narrow(x, 0, i * tokens, tokens);
+    if (!fused_kernels(Device::cuda())
+             ->mix_experts({rows, norm, 1e-6f, {}}, router, {kChosen, true, 1, false}, experts, rows, out)) {
+      throw Error(ErrorCode::kUnsupported, cat("no kernel mixes experts of ", dtype, " and ", down_dtype));
+    }
+  });
+  const int64_t bytes = 2 * bytes_of(dtype, kInner * kHidden) + bytes_of(down_dtype, kHidden * kInner);
+  const auto read = static_cast<double>(std::min(kExperts, tokens * kChosen) * bytes);
+  const auto products = static_cast<double>(6 * tokens * kChosen * kInner * kHidden);
+  fmt::print("experts {:5} {:5} tokens {:4}: {:8.2f} us, {:4.1f} % of copy, {:4.1f} % of product\n", to_string(dtype),
+             to_string(down_dtype), tokens, seconds * 1e6, 100 * read / seconds / limits.bytes_per_second,
+             100 * products / seconds / limits.products_per_second);
 }
 
 void time_attention(const Limits& limits, int64_t sequences, int64_t context, DType dtype) {
@@ -266,6 +301,9 @@ int main(int count, char** arguments) {
       const auto dtype = wick::dtype_named(arguments[2]);
       wick::time_linear(wick::Limits(), *dtype, std::atoll(arguments[3]), std::atoll(arguments[4]),
                         std::atoll(arguments[5]), true);
+    } else if (what == "experts" && count == 5) {
+      const auto dtype = wick::dtype_named(arguments[2]), down_dtype = wick::dtype_named(arguments[3]);
+      wick::time_experts(wick::Limits(), *dtype, *down_dtype, std::atoll(arguments[4]));
     } else if (what == "attention" && count == 5) {
       const auto dtype = wick::dtype_named(arguments[2]);
       wick::time_attention(wick::Limits(), std::atoll(arguments[3]), std::atoll(arguments[4]), *dtype);
@@ -273,8 +311,8 @@ int main(int count, char** arguments) {
       wick::bench_model(arguments[2], arguments[3], count > 4 ? std::atoll(arguments[4]) : 8);
     } else {
       fmt::print(stderr,
-                 "bench_cuda ops | linear TYPE ROWS N K | attention TYPE SEQUENCES CONTEXT | "
-                 "model SHAPE TYPE [LARGEST BATCH]\n");
+                 "bench_cuda ops | linear TYPE ROWS N K | experts TYPE DOWN_TYPE TOKENS | "
+                 "attention TYPE SEQUENCES CONTEXT | model SHAPE TYPE [LARGEST BATCH]\n");
       return 2;
     }
   } catch (const wick::Error& error) {

@@ -72,7 +72,8 @@ struct FusedKernels {
                  const PagedAttentionOptions& options, const Tensor& out) = nullptr;
   // out [tokens, hidden] = residual + for each row of the input [tokens, hidden], the answers
   // down(silu(gate x) * up x) of the experts that the router chooses, times their shares. All f32 and row-major. False,
-  // and nothing is done, for weights that are not f16 or bf16.
+  // and nothing is done, unless all weights are f16, all bf16, or of packed formats that the device reads as they are:
+  // one for gate and up, one for down.
   bool (*mix_experts)(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
                       std::span<const ExpertWeights> experts, const Tensor& residual, const Tensor& out) = nullptr;
   // Draws a token from each row of logits, f32 [rows, n], row-major, n at most kMostExactWeights, which the edits change:

@@ -22,9 +22,10 @@ struct RoutePlan {
   float scale;
 };
 
-// What the experts that were chosen (ids and shares of the tables) make of each row of the input; many at once.
+// What the experts that were chosen (ids and shares of the tables) make of each row of the input.
 struct MixPlan {
-  WeightPlan input;  // its x [m, hidden], norm, and the dtype of the weights
+  WeightPlan input;  // its x [m, hidden], norm, and the dtype of gate and up
+  DType down_dtype;
   ExpertTable gates, downs;
   const float* residual;  // [m, hidden] or null
   float* out;             // [m, hidden]
@@ -32,8 +33,34 @@ struct MixPlan {
   int experts, chosen;
 };
 
+// Rows, tokens' visits to their experts, in the order of experts, of one expert in their own; each expert's are cut
+// into tiles that meet its weights.
+class ExpertRows {
+ public:
+  ExpertRows(Device device, const int32_t* ids, int64_t rows, int experts, int tile_rows);
+  const int32_t* rows_at() const { return numbers_.as<const int32_t>(); }  // [rows]: which row is where
+  const int32_t* places() const { return rows_at() + rows_; }              // and where each row is
+  const int* tile_count() const { return rows_at() + 2 * rows_; }
+  const int4* tiles() const { return tiles_.as<const int4>(); }  // (expert, first place, rows, -)
+  unsigned most_tiles() const { return most_tiles_; }
+
+ private:
+  int64_t rows_;
+  unsigned most_tiles_;
+  Scratch numbers_, tiles_;
+};
+// The plan's out = its residual + the answers [rows, hidden], which lie in the order of experts, of a token's experts
+// times their shares, added up by number.
+void combine_answers(Device device, const float* answers, const ExpertRows& rows, const MixPlan& plan);
+
 bool fits_routing(const Runtime& use, const RoutePlan& plan);
 void route(Device device, const RoutePlan& plan);
+// Weights of f16 or bf16, many rows.
 void mix_grouped(Device device, const MixPlan& plan);
+// Packed weights: few rows, each visit alone, and any number, to the same bits.
+bool fits_packed_visits(const Runtime& use, const MixPlan& plan);
+void mix_packed_visits(Device device, const MixPlan& plan);
+bool fits_packed_experts(const MixPlan& plan);
+void mix_packed_experts(Device device, const MixPlan& plan);
 
 }  // namespace wick::cuda

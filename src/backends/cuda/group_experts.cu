@@ -3,70 +3,10 @@
 #include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/mma_tiles.cuh"
 
-// Mixtures of experts for many tokens: rows, a token's visits to its experts, are put in the order of experts, so that
-// each expert's weights meet all of its rows in tiles. Products are added up as in few_rows_kernel, to the same bits.
+// Mixtures of experts of f16 or bf16 for many tokens: each expert's weights meet all of its rows in tiles. Products are
+// added up as in few_rows_kernel, to the same bits.
 namespace wick::cuda {
 namespace {
-
-// Rows in the order of experts, of one expert in their own.
-struct RowOrder {
-  const int32_t* ids;  // [rows]: experts
-  int64_t rows;
-  int experts, tile_rows;
-  int* counts;                // [experts]
-  int32_t *rows_at, *places;  // [rows]: which row is where, and back
-  int4* tiles;                // (expert, first place, rows, -)
-  int* tile_count;
-};
-
-// A block per expert.
-__global__ void __launch_bounds__(kThreads) count_kernel(const __grid_constant__ RowOrder order) {
-  __shared__ int shared[32];
-  let_next_start();
-  wait_for_previous();
-  int count = 0;
-  for (int64_t i = threadIdx.x; i < order.rows; i += kThreads) count += order.ids[i] == static_cast<int>(blockIdx.x);
-  count = block_combine(count, shared, 0, [](int a, int b) { return a + b; });
-  if (threadIdx.x == 0) order.counts[blockIdx.x] = count;
-}
-
-__global__ void __launch_bounds__(kThreads) place_kernel(const __grid_constant__ RowOrder order) {
-  __shared__ int shared[32], warps[kThreads / 32];
-  static_assert(kMostExperts <= kThreads);
-  let_next_start();
-  wait_for_previous();
-  const auto expert = static_cast<int>(blockIdx.x), other = static_cast<int>(threadIdx.x);
-  const auto tiles_of = [&](int rows) { return (rows + order.tile_rows - 1) / order.tile_rows; };
-  const auto add = [](int a, int b) { return a + b; };
-  const int count = other < order.experts ? order.counts[other] : 0, mine = order.counts[expert];
-  const int first = block_combine(other < expert ? count : 0, shared, 0, add);
-  const int first_tile = block_combine(other < expert ? tiles_of(count) : 0, shared, 0, add);
-  const int all_tiles = block_combine(tiles_of(count), shared, 0, add);
-  if (expert == 0 && threadIdx.x == 0) *order.tile_count = all_tiles;
-  for (int i = threadIdx.x; i < tiles_of(mine); i += kThreads) {
-    const int from = i * order.tile_rows;
-    order.tiles[first_tile + i] = {expert, first + from, min(order.tile_rows, mine - from), 0};
-  }
-  int place = first;
-  for (int64_t base = 0; base < order.rows; base += kThreads) {
-    const int64_t row = base + threadIdx.x;
-    const bool hit = row < order.rows && order.ids[row] == expert;
-    const unsigned hits = __ballot_sync(0xffffffffu, hit);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = __popc(hits);
-    __syncthreads();
-    int before = __popc(hits & ((1u << threadIdx.x % 32) - 1)), all = 0;
-    for (int i = 0; i < kThreads / 32; ++i) {
-      before += i < static_cast<int>(threadIdx.x / 32) ? warps[i] : 0;
-      all += warps[i];
-    }
-    if (hit) {
-      order.rows_at[place + before] = static_cast<int32_t>(row);
-      order.places[row] = place + before;
-    }
-    place += all;
-  }
-}
 
 struct GroupJob {
   const void* x;           // [tokens or rows, k]
@@ -158,28 +98,6 @@ __global__ void __launch_bounds__(Shape::threads)
   }
 }
 
-// out = residual + the answers of a token's experts times their shares, added up by number.
-__global__ void __launch_bounds__(kThreads)
-    combine_kernel(const float* answers, const int32_t* places, const float* shares, const float* residual, int chosen,
-                   int64_t hidden, float* out) {
-  let_next_start();
-  wait_for_previous();
-  const int64_t token = blockIdx.y, d = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * 4;
-  if (d >= hidden) return;
-  float sum[4] = {};
-  for (int j = 0; j < chosen; ++j) {
-    const int64_t row = token * chosen + j;
-    const float share = shares[row];
-    const float4 answer = *reinterpret_cast<const float4*>(answers + places[row] * hidden + d);
-    const float of[4] = {answer.x, answer.y, answer.z, answer.w};
-#pragma unroll
-    for (int e = 0; e < 4; ++e) sum[e] = __fadd_rn(sum[e], __fmul_rn(of[e], share));
-  }
-  const int64_t at = token * hidden + d;
-#pragma unroll
-  for (int e = 0; e < 4; ++e) out[at + e] = residual ? sum[e] + residual[at + e] : sum[e];
-}
-
 template <typename T, typename Shape, bool kGated>
 void launch(Device device, const GroupJob& job, const ExpertTable& experts, unsigned most_tiles) {
   allow_shared<group_kernel<T, Shape, kGated>>(device, Shape::bytes);
@@ -195,42 +113,25 @@ template <typename T>
 void mix(Device device, const MixPlan& plan) {
   const int64_t tokens = plan.input.m, rows = tokens * plan.chosen, each = rows / plan.experts;
   const int tile_rows = each <= 16 ? SmallTile::m : each <= 96 ? MiddleTile::m : LargeTile::m;
-  const auto most_tiles = static_cast<unsigned>(rows / tile_rows + std::min<int64_t>(plan.experts, rows));
   const Scratch x(device, static_cast<size_t>(tokens * plan.hidden) * 2);
   const Scratch between(device, static_cast<size_t>(rows * plan.inner) * 2);
   const Scratch answers(device, static_cast<size_t>(rows * plan.hidden) * 4);
-  const Scratch numbers(device, static_cast<size_t>(2 * rows + plan.experts + 1) * 4);
-  const Scratch tiles(device, most_tiles * sizeof(int4));
-  auto* counts = numbers.as<int>();
-  const RowOrder order{plan.gates.ids,
-                       rows,
-                       plan.experts,
-                       tile_rows,
-                       counts,
-                       counts + plan.experts + 1,
-                       counts + plan.experts + 1 + rows,
-                       tiles.as<int4>(),
-                       counts + plan.experts};
-  const auto blocks = static_cast<unsigned>(plan.experts);
-  launch_dependent(device, "experts", count_kernel, blocks, kThreads, 0, order);
-  launch_dependent(device, "experts", place_kernel, blocks, kThreads, 0, order);
+  const ExpertRows order(device, plan.gates.ids, rows, plan.experts, tile_rows);
   round_rows(device, plan.input, x.as<void>());
-  const GroupJob up{x.as<void>(),       order.rows_at, order.tiles, order.tile_count,
-                    between.as<void>(), plan.inner,    plan.hidden, plan.chosen};
-  const GroupJob down{between.as<void>(), nullptr,     order.tiles, order.tile_count,
-                      answers.as<void>(), plan.hidden, plan.inner,  plan.chosen};
+  const GroupJob up{x.as<void>(),       order.rows_at(), order.tiles(), order.tile_count(),
+                    between.as<void>(), plan.inner,      plan.hidden,   plan.chosen};
+  const GroupJob down{between.as<void>(), nullptr,     order.tiles(), order.tile_count(),
+                      answers.as<void>(), plan.hidden, plan.inner,    plan.chosen};
   const auto multiply = [&]<typename Shape>(Shape) {
-    launch<T, Shape, true>(device, up, plan.gates, most_tiles);
-    launch<T, Shape, false>(device, down, plan.downs, most_tiles);
+    launch<T, Shape, true>(device, up, plan.gates, order.most_tiles());
+    launch<T, Shape, false>(device, down, plan.downs, order.most_tiles());
   };
   switch (tile_rows) {
     case SmallTile::m: multiply(SmallTile()); break;
     case MiddleTile::m: multiply(MiddleTile()); break;
     default: multiply(LargeTile()); break;
   }
-  const dim3 grid(blocks_for(plan.hidden, kThreads * 4), static_cast<unsigned>(tokens));
-  launch_dependent(device, "experts", combine_kernel, grid, kThreads, 0, answers.as<const float>(), order.places,
-                   plan.downs.shares, plan.residual, plan.chosen, plan.hidden, plan.out);
+  combine_answers(device, answers.as<const float>(), order, plan);
 }
 
 }  // namespace

@@ -201,21 +201,33 @@ __device__ __forceinline__ void multiply_async(float (&sum)[kN / 2], uint32_t a,
   }
 }
 
-// The same of whole numbers in 8 bits: sum [64, 64] = a [64, 32] x b [64, 32]^T.
+// The same of whole numbers in 8 bits: sum [64, 96] = a [64, 32] x b [96, 32]^T.
 // clang-format off
 #define WICK_INTS4(i) "+r"(sum[i]), "+r"(sum[i + 1]), "+r"(sum[i + 2]), "+r"(sum[i + 3])
 #define WICK_INTS16(i) WICK_INTS4(i), WICK_INTS4(i + 4), WICK_INTS4(i + 8), WICK_INTS4(i + 12)
 // clang-format on
-__device__ __forceinline__ void multiply_bytes_async(int (&sum)[32], uint32_t a, uint32_t b, bool keep) {
+__device__ __forceinline__ void multiply_bytes_async(int (&sum)[48], uint32_t a, uint32_t b, bool keep) {
   asm volatile(
-      "{ .reg .pred keep; .reg .b64 a, b; setp.ne.b32 keep, %34, 0;\n"
-      "mov.b64 a, {%32, 0x40000040}; mov.b64 b, {%33, 0x40000040};\n"
-      "wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 {" WICK_NAMES32 "}, a, b, keep; }\n"
-      : WICK_INTS16(0), WICK_INTS16(16)
+      "{ .reg .pred keep; .reg .b64 a, b; setp.ne.b32 keep, %50, 0;\n"
+      "mov.b64 a, {%48, 0x40000040}; mov.b64 b, {%49, 0x40000040};\n"
+      "wgmma.mma_async.sync.aligned.m64n96k32.s32.s8.s8 {" WICK_NAMES48 "}, a, b, keep; }\n"
+      : WICK_INTS16(0), WICK_INTS16(16), WICK_INTS16(32)
       : "r"(a), "r"(b), "r"(keep ? 1 : 0));
 }
 #undef WICK_INTS4
 #undef WICK_INTS16
+
+// Keeps what is done with results behind the wait for them, of which the compiler does not know.
+template <int kCount>
+__device__ __forceinline__ void hold_products(float (&sum)[kCount]) {
+#pragma unroll
+  for (float& of : sum) asm volatile("" : "+f"(of));
+}
+template <int kCount>
+__device__ __forceinline__ void hold_products(int (&sum)[kCount]) {
+#pragma unroll
+  for (int& of : sum) asm volatile("" : "+r"(of));
+}
 
 // Products with the right side [16, kN] where neighbours of a row lie together. b is the lower half of its descriptor,
 // kLayout the upper one. kKeep: added to what is there; else that is not even looked at, so that it may be anything.

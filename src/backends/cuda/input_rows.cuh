@@ -102,6 +102,8 @@ class InputRow {
 
   // The largest magnitude of what body gets, up to rounding.
   __device__ float most() const { return most_; }
+  // What the norm multiplies x with, besides its weights.
+  __device__ float inverse() const { return inverse_; }
 
   // body(i, values i to i + 3) for those of this thread.
   template <typename Body>

@@ -21,21 +21,6 @@ struct HopperShape {
   static_assert(half_bytes % kSwizzleBytes == 0);
 };
 
-// Where a tile lies; tiles of one unit of rows are next to those of the next unit.
-struct HopperTile {
-  int first_m;
-  TilePlace weights;
-};
-template <typename Shape>
-__device__ __forceinline__ HopperTile hopper_tile(const WeightPlan& plan, int unit, int units_m, int tiles_n,
-                                                  int rank) {
-  constexpr int kUnits = 16 / Shape::cluster;  // of rows, whose tiles are computed side by side to read weights once
-  const int group = unit / (kUnits * tiles_n), rest = unit % (kUnits * tiles_n);
-  const int size = min(kUnits, units_m - group * kUnits);
-  const int unit_m = group * kUnits + rest % size;
-  return {(unit_m * Shape::cluster + rank) * kTileM, place_of_tile<Shape::n>(plan, rest / size)};
-}
-
 template <typename T, typename Shape>
 __global__ void __launch_bounds__(kThreadCount, 1)
     hopper_kernel(const __grid_constant__ MappedPlan mapped, int units_m, int tiles_n) {
@@ -69,10 +54,12 @@ __global__ void __launch_bounds__(kThreadCount, 1)
     if (warp == kGroups * 4 && lane == 0) {
       uint32_t stage = 0, parity = 1;
       for (int unit = first_unit; unit < units; unit += unit_step) {
-        const HopperTile tile = hopper_tile<Shape>(plan, unit, units_m, tiles_n, rank);
+        const UnitPlace at = place_of_unit<Shape::cluster>(unit, units_m, tiles_n);
+        const int first_m = (at.unit_m * Shape::cluster + rank) * kTileM;
+        const TilePlace weights = place_of_tile<Shape::n>(plan, at.tile_n);
         const auto fetch_half = [&](uint32_t to, int half, int column, uint32_t barrier) {
-          const CUtensorMap& map = mapped.weights[plan.gated ? half : tile.weights.job];
-          const int row = tile.weights.first_row + (plan.gated ? 0 : half * Shape::half);
+          const CUtensorMap& map = mapped.weights[plan.gated ? half : weights.job];
+          const int row = weights.first_row + (plan.gated ? 0 : half * Shape::half);
           to += Shape::x_bytes + half * Shape::half_bytes;
           Shape::cluster > 1 ? fetch_box_for(3, to, map, row, column, barrier)
                              : fetch_box(to, map, row, column, barrier);
@@ -82,7 +69,7 @@ __global__ void __launch_bounds__(kThreadCount, 1)
           const uint32_t to = ring + stage * Shape::stage_bytes, barrier = full + stage * 8;
           const int column = step * kBoxColumns;
           arrive_and_expect(barrier, Shape::stage_bytes);
-          fetch_box(to, mapped.x, tile.first_m, column, barrier);
+          fetch_box(to, mapped.x, first_m, column, barrier);
           if constexpr (Shape::cluster > 1) {
             fetch_half(to, rank, column, barrier);
           } else {
@@ -141,10 +128,11 @@ __global__ void __launch_bounds__(kThreadCount, 1)
         for (int i = 0; i < Shape::n / 2; ++i) total[i] += sum[i];
       }
 
-      const HopperTile tile = hopper_tile<Shape>(plan, unit, units_m, tiles_n, rank);
-      const Target<T> target(mapped, tile.weights.job);
-      target.store_all(tile.first_m + group * 64 + warp % 4 * 16 + lane / 4, tile.weights.first_row + lane % 4 * 2,
-                       total);
+      const UnitPlace at = place_of_unit<Shape::cluster>(unit, units_m, tiles_n);
+      const int first_m = (at.unit_m * Shape::cluster + rank) * kTileM;
+      const TilePlace weights = place_of_tile<Shape::n>(plan, at.tile_n);
+      const Target<T> target(mapped, weights.job);
+      target.store_all(first_m + group * 64 + warp % 4 * 16 + lane / 4, weights.first_row + lane % 4 * 2, total);
     }
   }
   if constexpr (Shape::cluster > 1) sync_cluster();  // nobody's memory goes while others fetch to it

@@ -5,8 +5,21 @@
 #include "backends/cuda/tensor_map.h"
 #include "backends/cuda/weight_tiles.cuh"
 
-// What the kernels with tensor maps share: what becomes of the sums of a tile.
+// What the kernels with tensor maps share: the order of tiles, and what becomes of their sums.
 namespace wick::cuda {
+
+// A unit is a tile of weights and the rows of x that the blocks of a cluster have. Units of the same weights are next
+// to each other, up to 16 tiles of rows.
+struct UnitPlace {
+  int unit_m, tile_n;
+};
+template <int kCluster>
+__device__ __forceinline__ UnitPlace place_of_unit(int unit, int units_m, int tiles_n) {
+  constexpr int kUnits = 16 / kCluster;
+  const int group = unit / (kUnits * tiles_n), rest = unit % (kUnits * tiles_n);
+  const int size = min(kUnits, units_m - group * kUnits);
+  return {group * kUnits + rest % size, rest / size};
+}
 
 // Where results of a job go, and what is added to them. Held in registers: the compiler would read the plan again after
 // every store.

@@ -4,26 +4,43 @@
 namespace wick::cuda {
 namespace {
 
-// A row for each block. kUp: the plan has an activation, whose many instructions others need not fetch.
+// A row for each block; scales of its supers are `super_step` apart, those of rows `row_step`. kUp: the plan has an
+// activation, whose many instructions others need not fetch.
 template <typename Block, typename X, Order kOrder, bool kUp>
 __global__ void __launch_bounds__(kThreads)
-    pack_rows_kernel(const __grid_constant__ WeightPlan plan, char* codes, InputScalesOf<Codes<Block>>* scales) {
+    pack_rows_kernel(const __grid_constant__ WeightPlan plan, char* codes, InputScalesOf<Codes<Block>>* scales,
+                     int64_t row_step, int64_t super_step) {
   __shared__ typename InputRow<X, false, kUp>::Shared reduced;
-  const int64_t at = blockIdx.x, padded = packed_columns(plan.k);
+  constexpr int kCodeBytes = kOrder == Order::kHalves ? 2 : 1;
+  const int64_t at = blockIdx.x;
   let_next_start();
   wait_for_previous();
-  codes += at * padded;
-  scales += at * (padded / kSuper);
+  codes += at * packed_columns(plan.k) * kCodeBytes;
+  scales += at * row_step;
   const InputRow<X, false, kUp> row(plan, at, reduced);
   pack_row<Codes<Block>, kOrder>(
-      row, supers_of(plan.k), [&](int super) { return codes + super * kSuper; },
-      [&](int super) { return scales + super; });
+      row, supers_of(plan.k), [&](int super) { return codes + super * kSuper * kCodeBytes; },
+      [&](int super) { return scales + super * super_step; });
 }
 
-int64_t scales_bytes(const WeightPlan& plan) {
-  int64_t bytes = 0;
+template <typename Block, typename X, Order kOrder>
+void pack_rows(Device device, const WeightPlan& plan, char* codes, void* scales, int64_t row_step, int64_t super_step) {
+  const auto launch = [&](auto* kernel) {
+    launch_dependent(device, "matmul", kernel, static_cast<unsigned>(plan.m), kThreads, 0, plan, codes,
+                     static_cast<InputScalesOf<Codes<Block>>*>(scales), row_step, super_step);
+  };
+  plan.up ? launch(pack_rows_kernel<Block, X, kOrder, true>) : launch(pack_rows_kernel<Block, X, kOrder, false>);
+}
+
+struct RowBytes {
+  int64_t codes = 0, scales = 0;
+};
+RowBytes row_bytes(const WeightPlan& plan, bool for_planes) {
+  RowBytes bytes;
   visit_codes(plan, [&](auto block, auto) {
-    bytes = supers_of(plan.k) * int64_t{sizeof(InputScalesOf<Codes<decltype(block)>>)};
+    using Format = Codes<decltype(block)>;
+    bytes.codes = packed_columns(plan.k) * (for_planes && Format::kBy32 ? 2 : 1);
+    bytes.scales = supers_of(plan.k) * int64_t{sizeof(InputScalesOf<Format>)};
   });
   return bytes;
 }
@@ -47,27 +64,33 @@ constexpr int64_t kMostGatedRows = 16;
 
 }  // namespace
 
-ReadyRows::ReadyRows(Device device, const WeightPlan& plan, bool in_order)
-    : code_bytes_(packed_columns(plan.k)),
-      scale_bytes_(scales_bytes(plan)),
+ReadyRows::ReadyRows(Device device, const WeightPlan& plan)
+    : code_bytes_(row_bytes(plan, false).codes),
+      scale_bytes_(row_bytes(plan, false).scales),
       codes_(device, static_cast<size_t>(plan.m * code_bytes_)),
       scales_(device, static_cast<size_t>(plan.m * scale_bytes_)) {
   visit_codes(plan, [&](auto block, auto x) {
     using Block = decltype(block);
-    const auto launch = [&](auto* kernel) {
-      launch_dependent(device, "matmul", kernel, static_cast<unsigned>(plan.m), kThreads, 0, plan, codes_.as<char>(),
-                       scales_.as<InputScalesOf<Codes<Block>>>());
-    };
-    const auto in = [&]<Order kOrder>() {
-      plan.up ? launch(pack_rows_kernel<Block, decltype(x), kOrder, true>)
-              : launch(pack_rows_kernel<Block, decltype(x), kOrder, false>);
-    };
-    in_order ? in.template operator()<Order::kPlain>() : in.template operator()<Codes<Block>::kOrder>();
+    pack_rows<Block, decltype(x), Codes<Block>::kOrder>(device, plan, codes_.as<char>(), scales_.as<void>(),
+                                                        supers_of(plan.k), 1);
+  });
+}
+
+PlaneRows::PlaneRows(Device device, const WeightPlan& plan, int64_t padded_rows)
+    : codes(device, static_cast<size_t>(plan.m * row_bytes(plan, true).codes)),
+      scales(device, static_cast<size_t>(padded_rows * row_bytes(plan, true).scales)) {
+  visit_codes(plan, [&](auto block, auto x) {
+    using Block = decltype(block);
+    constexpr Order kOrder = Codes<Block>::kBy32 ? Order::kHalves : Order::kPlain;
+    pack_rows<Block, decltype(x), kOrder>(device, plan, codes.as<char>(), scales.as<void>(), 1, padded_rows);
   });
 }
 
 bool takes_gated(const Runtime& use, const WeightPlan& plan) {
-  if (is_packed(plan.dtype)) return plan.m <= kMostGatedRows && fits_packed(use, plan);
+  if (is_packed(plan.dtype)) {
+    const bool so_many = plan.m <= kMostGatedRows || (use.hopper && plan.m > kMostTeamRows);
+    return so_many && fits_packed(use, plan);
+  }
   return takes_gated_weights(use, plan);
 }
 
@@ -75,8 +98,8 @@ void multiply_packed(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   if (!fits_packed(use, plan)) return multiply_unpacked(device, plan);
   if (fits_packed_stream(use, plan)) return multiply_packed_stream(device, plan);
-  if (plan.gated || has_room_for_packed_rows(use, plan, plan.m)) return multiply_packed_rows(device, plan);
   if (use.hopper && plan.m > kMostTeamRows) return multiply_packed_hopper(device, plan);
+  if (plan.gated || has_room_for_packed_rows(use, plan, plan.m)) return multiply_packed_rows(device, plan);
   multiply_packed_tiles(device, plan);
 }
 

@@ -1,351 +1,498 @@
+#include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/hopper.cuh"
+#include "backends/cuda/matmul_mapped.cuh"
+#include "backends/cuda/packed_planes.cuh"
 #include "backends/cuda/packed_product.cuh"
-#include "backends/cuda/tensor_map.h"
 
-// Many rows of x against packed weights on Hopper. The weights become planes of bytes first, once for all rows: codes
-// of formats by 32; steps times codes of those by 256, as low + 64 high in two planes. Blocks that stay take one tile
-// after the other: one warp fetches, two groups of four multiply 64 rows of x each with 64 rows of weights. The sums
-// are those of the other kernels, to the same bits.
+// Many rows of x against packed weights on Hopper, with planes of codes instead of blocks. Blocks that stay take one
+// tile after the other: one warp fetches, two groups of four multiply 64 rows of x each with 96 rows of weights. While
+// one set of sums is scaled and added up, the tensor cores make the next. The results are those of the other kernels,
+// to the same bits.
 namespace wick::cuda {
 namespace {
 
 constexpr int kGroups = 2, kThreadCount = (kGroups + 1) * 128;
-constexpr int kTileM = kGroups * 64, kTileN = 64;
-constexpr int kBox = 128;  // columns, a byte each
+constexpr int kTileM = kGroups * 64, kTileN = kPlaneTile;
+constexpr int kBoxBytes = 128;  // of a row
+constexpr int kSuperGroups = kSuper / 32;
 
-// Of formats by 256: a row's super, [supers, padded n]. Those by 32 have steps in f32, [supers, padded n, 8], then,
-// where they have minima, those.
-struct alignas(16) SuperNotes {
-  float2 scales;  // of the sum, of the minima
-  uint32_t mins[2];
+struct PlanePlan {
+  MappedPlan mapped;  // x in codes, the planes as weights[0]
+  int tiles_n, units_m, supers;
+  int64_t padded_m;             // rows of x_notes of a super
+  const char *x_notes, *notes;  // [supers, padded_m] of InputScales, [supers, tiles_n] of TileNotes
 };
 
-template <typename Block>
-constexpr int kPlanes = Codes<Block>::kBy32 ? 1 : 2;
-constexpr int64_t padded_rows(int64_t n) { return (n + kTileN - 1) / kTileN * kTileN; }
+// kCluster: two blocks of a cluster have the same weights and fetch half of their rows each.
+template <bool kBy32_, bool kMinima_, int kCluster>
+struct PlaneShape {
+  static constexpr bool kBy32 = kBy32_, kMinima = kMinima_;
+  static constexpr int cluster = kCluster;
+  using Notes = TileNotes<kBy32, kMinima>;
+  using XNotes = InputScales<kBy32, kMinima ? 8 : kBy32 ? 0 : 16>;
+  static constexpr int x_bytes = kTileM * kBoxBytes, half_bytes = kTileN / 2 * kBoxBytes, plane_bytes = 2 * half_bytes;
+  static constexpr int stage_bytes = x_bytes + kPlanes<kBy32> * plane_bytes;
+  static constexpr int boxes = kSuper * kCodeBytes<kBy32> / kBoxBytes;  // of a super
+  static constexpr int x_note_bytes = kTileM * static_cast<int>(sizeof(XNotes));
+  static constexpr int note_bytes = x_note_bytes + static_cast<int>(sizeof(Notes));
+  static constexpr int stages = kBy32 ? 7 : 5, note_slots = kBy32 && kMinima ? 2 : 3;
+  static constexpr int bytes = stages * stage_bytes + note_slots * note_bytes + kSwizzleBytes;
+  static_assert(half_bytes % kSwizzleBytes == 0 && note_bytes % 16 == 0 && bytes <= 226 * 1024);
+};
 
-// 16 lanes make the bytes of a row's super: lane t of pair j of groups.
-template <typename Block>
-__global__ void __launch_bounds__(kThreads)
-    unpack_planes_kernel(const uint8_t* weights, int64_t n, int k, int64_t ld, uint8_t* planes, void* notes) {
-  using Format = Codes<Block>;
-  const int supers = supers_of(k), t = threadIdx.x % 4, j = threadIdx.x / 4 % 4;
-  const int64_t at = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / 16;
-  if (at >= n * supers) return;
-  const auto row = at / supers, super = at % supers, padded = padded_rows(n);
-  // Of formats by 32.
-  const auto note_group = [&](int group, float step, float other) {
-    float* const to_step = static_cast<float*>(notes) + (super * padded + row) * 8 + group;
-    *to_step = step;
-    if (Format::kSums > 0) to_step[supers * 8 * padded] = other;
-  };
-  const uint8_t* block = weights + row * ld + super * Format::kBytes;
-  const int left = (k - static_cast<int>(super) * kSuper) / 32;
-  uint8_t* to = planes + (row * supers + super) * kSuper;
-  if (2 * j >= left) {  // zeros, of which all of the row's scales are 0
-    for (int i = 0; i < 16; i += 4) *reinterpret_cast<uint32_t*>(to + j * 64 + t * 16 + i) = 0;
-    if constexpr (Format::kBy32) {
-      if (t < 2) note_group(j * 2 + t, 0, 0);
+#if WICK_HOPPER
+// A place in a ring of kCount that is filled and emptied in turn.
+template <int kCount>
+struct Turn {
+  uint32_t at = 0, parity = 0;
+  __device__ __forceinline__ void advance() {
+    if (++at == kCount) {
+      at = 0;
+      parity ^= 1;
     }
-    return;
   }
-  const auto of = Format::template scales<false>(block, left);
-  uint32_t raw[Format::kWords];
-  Format::template load<false>(block, j, t, raw);
+};
+
+// Barriers of a ring, 8 bytes each: those that say full, then those that say empty.
+template <int kCount>
+struct RingBarriers {
+  uint32_t first;
+  __device__ __forceinline__ uint32_t full(uint32_t at) const { return first + at * 8; }
+  __device__ __forceinline__ uint32_t empty(uint32_t at) const { return first + (kCount + at) * 8; }
+  __device__ __forceinline__ void init(int readers) const {
+    for (uint32_t i = 0; i < kCount; ++i) {
+      init_barrier(full(i), 1);
+      init_barrier(empty(i), readers);
+    }
+  }
+};
+
+// Where a block finds and puts what.
+template <typename Shape>
+struct PlaneMemory {
+  uint32_t stages;
+  const char* notes;
+  RingBarriers<Shape::stages> of_stages;
+  RingBarriers<Shape::note_slots> of_notes;
+};
+
+// The supers of a block's tiles, one after the other.
+template <typename Shape>
+struct SuperWalk {
+  const PlanePlan& plan;
+  int unit = static_cast<int>(blockIdx.x) / Shape::cluster, super = 0;
+
+  __device__ __forceinline__ bool is_inside() const { return unit < plan.units_m * plan.tiles_n; }
+  __device__ __forceinline__ bool ends_tile() const { return super + 1 == plan.supers; }
+  __device__ __forceinline__ void advance() {
+    if (++super < plan.supers) return;
+    super = 0;
+    unit += static_cast<int>(gridDim.x) / Shape::cluster;
+  }
+  __device__ __forceinline__ UnitPlace place() const {
+    return place_of_unit<Shape::cluster>(unit, plan.units_m, plan.tiles_n);
+  }
+};
+
+template <typename Shape>
+__device__ __forceinline__ void fetch_tiles(const PlanePlan& plan, const PlaneMemory<Shape>& memory, int rank) {
+  Turn<Shape::stages> turn;
+  Turn<Shape::note_slots> note_turn;
+  const CUtensorMap &x = plan.mapped.x, &planes = plan.mapped.weights[0];
+  UnitPlace place{};
+  int first_m = 0;
+  for (SuperWalk<Shape> walk{plan}; walk.is_inside(); walk.advance()) {
+    if (walk.super == 0) {
+      place = walk.place();
+      first_m = (place.unit_m * Shape::cluster + rank) * kTileM;
+    }
+    const uint32_t note_barrier = memory.of_notes.full(note_turn.at);
+    const uint32_t note_to = shared_address(memory.notes) + note_turn.at * Shape::note_bytes;
+    wait_barrier(memory.of_notes.empty(note_turn.at), note_turn.parity ^ 1);
+    arrive_and_expect(note_barrier, Shape::note_bytes);
+    fetch_bytes(note_to,
+                plan.x_notes + (walk.super * plan.padded_m + first_m) * int64_t{sizeof(typename Shape::XNotes)},
+                Shape::x_note_bytes, note_barrier);
+    fetch_bytes(
+        note_to + Shape::x_note_bytes,
+        plan.notes + (int64_t{walk.super} * plan.tiles_n + place.tile_n) * int64_t{sizeof(typename Shape::Notes)},
+        sizeof(typename Shape::Notes), note_barrier);
+    note_turn.advance();
+    for (int box = 0; box < Shape::boxes; ++box) {
+      const uint32_t barrier = memory.of_stages.full(turn.at), to = memory.stages + turn.at * Shape::stage_bytes;
+      const int column = (walk.super * Shape::boxes + box) * kBoxColumns;
+      wait_barrier(memory.of_stages.empty(turn.at), turn.parity ^ 1);
+      arrive_and_expect(barrier, Shape::stage_bytes);
+      fetch_box(to, x, first_m, column, barrier);
 #pragma unroll
-  for (int u = 0; u < 2; ++u) {
-    const uint2 both = Format::codes(raw, j, u, of);
-    const int group = 2 * j + u;
-#pragma unroll
-    for (int w = 0; w < 2; ++w) {
-      const uint32_t four = w ? both.y : both.x;
-      auto* low = reinterpret_cast<uint32_t*>(to + column_of_word(Format::kOrder, j, u, t, w));
-      if constexpr (Format::kBy32) {
-        *low = group < left ? four : 0;
-      } else {
-        const int step = of.step(Format::Scales::kSteps == 2 ? group * 2 + w : group);
-        uint32_t few[4], many[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int weight = step * (byte_at(four, i) - Format::kOffset);
-          few[i] = static_cast<uint32_t>(weight & 63);
-          many[i] = static_cast<uint32_t>(weight >> 6);
+      for (int i = 0; i < 2 * kPlanes<Shape::kBy32>; ++i) {
+        const int row = (i / 2 * plan.tiles_n + place.tile_n) * kTileN + i % 2 * (kTileN / 2);
+        const uint32_t half = to + Shape::x_bytes + i * Shape::half_bytes;
+        if constexpr (Shape::cluster > 1) {
+          if (i % 2 == rank) fetch_box_for(3, half, planes, row, column, barrier);
+        } else {
+          fetch_box(half, planes, row, column, barrier);
         }
-        *low = pack_bytes(few[0], few[1], few[2], few[3]);
-        low[n * supers * kSuper / 4] = pack_bytes(many[0], many[1], many[2], many[3]);
       }
-    }
-    if constexpr (Format::kBy32) {
-      if (t == 0) note_group(group, of.step(group), Format::kSums > 0 ? of.other(group) : 0);
-    }
-  }
-  if constexpr (!Format::kBy32) {
-    if (threadIdx.x % 16 == 0) {
-      auto& note = static_cast<SuperNotes*>(notes)[super * padded + row];
-      if constexpr (Format::kOffset == 0) {
-        note = {{of.scale, of.min_scale}, {of.mins[0], of.mins[1]}};
-      } else {
-        note = {{of.scale, 0}, {0, 0}};
-      }
+      turn.advance();
     }
   }
 }
 
-// The products of one job; its weights are the planes.
-struct PlanePlan {
-  CUtensorMap x, planes[2];
-  WeightJob job;
-  int m, supers, padded;
-  const void *x_scales, *notes;
-};
+// What four warps do. Sums are those of a thread as multiply_async leaves them.
+template <typename Shape>
+class PlaneGroup {
+  static constexpr int kCount = kTileN / 2, kPairs = kTileN / 8;
+  using Notes = typename Shape::Notes;
+  using XNotes = typename Shape::XNotes;
+  using Sum = std::conditional_t<Shape::kBy32, float, int>;
 
-template <typename Block>
-struct PlaneRing {
-  static constexpr int x_bytes = kTileM * kBox, plane_bytes = kTileN * kBox;
-  static constexpr int stage_bytes = x_bytes + kPlanes<Block> * plane_bytes;
-  static constexpr int stages = 6, bytes = stages * stage_bytes + kSwizzleBytes;
-};
+ public:
+  __device__ __forceinline__ PlaneGroup(const PlanePlan& plan, const PlaneMemory<Shape>& memory, int rank)
+      : plan_(plan),
+        memory_(memory),
+        rank_(rank),
+        x_(describe(uniform(memory.stages + threadIdx.x / 128 * (Shape::x_bytes / kGroups)))),
+        weights_(describe(memory.stages + Shape::x_bytes)) {}
 
-template <typename Block, typename X>
-__global__ void __launch_bounds__(kThreadCount, 1)
-    packed_hopper_kernel(const __grid_constant__ PlanePlan plan, int tiles_m, int tiles) {
+  // All tiles of the block. No products are under way from one round of a loop to the next: the compiler would wait for
+  // them at every step.
+  __device__ __forceinline__ void run() {
+    if constexpr (Shape::kBy32) {
+      while (behind_.is_inside()) {
+        add_groups();
+        end_super();
+      }
+    } else {
+      if (!behind_.is_inside()) return;
+      SuperWalk<Shape> ahead = behind_;
+      wait_super();
+      start_plane(two_, 1);
+      finish_super(true);
+      // Behind the last super the tensor cores once more multiply what was there before, for nothing.
+      bool more = true;
+      while (more) {
+        ahead.advance();
+        more = ahead.is_inside();
+        const FirstNotes first = read_notes();
+        if (more) wait_super();
+        start_plane(two_, 1);
+        add_super(first);
+        end_super();
+        finish_super(more);
+      }
+    }
+  }
+
+ private:
+  // The same in all lanes, and known to be.
+  static __device__ __forceinline__ uint32_t uniform(uint32_t number) { return __reduce_max_sync(0xffffffffu, number); }
+  static constexpr uint32_t kStageStep = Shape::stage_bytes / 16;  // of descriptions
+
+  __device__ __forceinline__ void wait_stage(const Turn<Shape::stages>& turn) const {
+    wait_barrier(memory_.of_stages.full(turn.at), turn.parity);
+  }
+  __device__ __forceinline__ void leave_stage() {
+    const uint32_t lane = threadIdx.x % 32, barrier = memory_.of_stages.empty(turn_.at);
+    if constexpr (Shape::cluster > 1) {
+      if (lane < Shape::cluster) arrive_at(in_block(barrier, lane));
+    } else {
+      if (lane == 0) arrive(barrier);
+    }
+    turn_.advance();
+  }
+  __device__ __forceinline__ const char* wait_notes() const {
+    wait_barrier(memory_.of_notes.full(note_turn_.at), note_turn_.parity);
+    return memory_.notes + note_turn_.at * Shape::note_bytes;
+  }
+  __device__ __forceinline__ void leave_notes() {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) arrive(memory_.of_notes.empty(note_turn_.at));
+    note_turn_.advance();
+  }
+  // This thread's first row of x; the other is 8 behind it.
+  static __device__ __forceinline__ const XNotes* x_rows(const char* notes) {
+    return reinterpret_cast<const XNotes*>(notes) + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+  }
+
+  // The super whose sums are in sum_.
+  __device__ __forceinline__ void end_super() {
+    const bool ends_tile = behind_.ends_tile();
+    if (++in_part_ == supers_of_part(plan_.supers) || ends_tile) {
+      in_part_ = 0;
+#pragma unroll
+      for (int e = 0; e < kCount; ++e) {
+        total_[e] += sum_[e];
+        sum_[e] = 0;
+      }
+    }
+    if (ends_tile) store();
+    behind_.advance();
+  }
+  __device__ __forceinline__ void store() {
+    const UnitPlace place = behind_.place();
+    const int row = (place.unit_m * Shape::cluster + rank_) * kTileM + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+    const TilePlace weights = place_of_tile<kTileN>(plan_.mapped.plan, place.tile_n);
+    const int column = weights.first_row + threadIdx.x % 4 * 2;
+    if (plan_.mapped.plan.out_dtype == DType::kF16) {
+      Target<__half>(plan_.mapped, weights.job).store_all(row, column, total_);
+    } else {
+      Target<__nv_bfloat16>(plan_.mapped, weights.job).store_all(row, column, total_);
+    }
+#pragma unroll
+    for (float& of : total_) of = 0;
+  }
+
+  // Of formats by 256, a super of two boxes.
+  __device__ __forceinline__ void wait_super() const {
+    Turn<Shape::stages> turn = turn_;
+    wait_stage(turn);
+    turn.advance();
+    wait_stage(turn);
+  }
+  __device__ __forceinline__ void start_plane(Sum (&to)[kCount], uint32_t plane) {
+    Turn<Shape::stages> turn[2] = {turn_, turn_};
+    turn[1].advance();
+    begin_products();
+#pragma unroll
+    for (uint32_t i = 0; i < 8; ++i) {
+      const uint32_t at = turn[i / 4].at * kStageStep + i % 4 * 2;
+      multiply_bytes_async(to, x_ + at, weights_ + plane * (Shape::plane_bytes / 16) + at, i > 0);
+    }
+    end_products();
+  }
+  // Once products with the second plane are under way.
+  __device__ __forceinline__ void finish_super(bool is_there) {
+    start_plane(one_, 0);
+    wait_products<0>();
+    hold_products(one_);
+    hold_products(two_);
+    if (is_there) {
+      leave_stage();
+      leave_stage();
+    }
+#pragma unroll
+    for (int e = 0; e < kCount; ++e) one_[e] += two_[e] * 64;
+  }
+
+  // What a super is scaled with: of x, and the first ones of weights, read while others have the tensor cores.
+  struct FirstNotes {
+    static constexpr int kAhead = 3;
+    const Notes* notes;
+    float x_scales[2];
+    uint16_t x_sums[4];  // two bytes each: low ones of groups 2t and 2t + 1 of both rows, then high ones
+    float4 scales[kAhead];
+    __half2 mins[kAhead];
+  };
+  static __device__ __forceinline__ float4 scales_of(const Notes& notes, int j) {
+    return *reinterpret_cast<const float4*>(notes.scales + j * 8 + threadIdx.x % 4 * 2);
+  }
+  static __device__ __forceinline__ __half2 mins_of(const Notes& notes, int j) {
+    return *reinterpret_cast<const __half2*>(notes.mins[j * 8 + threadIdx.x % 32 / 4] + threadIdx.x % 4 * 2);
+  }
+  __device__ __forceinline__ FirstNotes read_notes() const {
+    const char* const at = wait_notes();
+    const XNotes* const x = x_rows(at);
+    FirstNotes first;
+    first.notes = reinterpret_cast<const Notes*>(at + Shape::x_note_bytes);
+    first.x_scales[0] = x[0].scale;
+    first.x_scales[1] = x[8].scale;
+#pragma unroll
+    for (int j = 0; j < FirstNotes::kAhead; ++j) first.scales[j] = scales_of(*first.notes, j);
+    if constexpr (Shape::kMinima) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        first.x_sums[i] =
+            reinterpret_cast<const uint16_t*>(i < 2 ? x[i % 2 * 8].low : x[i % 2 * 8].high)[threadIdx.x % 4];
+      }
+#pragma unroll
+      for (int j = 0; j < FirstNotes::kAhead; ++j) first.mins[j] = mins_of(*first.notes, j);
+    }
+    return first;
+  }
+  // What is in one_, to the sum.
+  __device__ __forceinline__ void add_super(const FirstNotes& first) {
+    const Notes& notes = *first.notes;
+    uint32_t x_sums[4];
+    if constexpr (Shape::kMinima) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) x_sums[i] = halves_of(first.x_sums[i]).x;
+    }
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      const float4 by = j < FirstNotes::kAhead ? first.scales[j] : scales_of(notes, j);
+      float minima[4] = {};
+      if constexpr (Shape::kMinima) {
+        const __half2 mins = j < FirstNotes::kAhead ? first.mins[j] : mins_of(notes, j);
+        mma<__half>(minima, x_sums, pack_pair(mins), pack_pair(__hmul2(mins, __float2half2_rn(64))));
+      }
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const float sum = static_cast<float>(one_[j * 4 + e]), scale = e % 2 ? by.z : by.x;
+        const float value =
+            Shape::kMinima ? less_minima(sum, scale, minima[e], e % 2 ? by.w : by.y) : __fmul_rn(sum, scale);
+        sum_[j * 4 + e] = __fmaf_rn(value, first.x_scales[e / 2], sum_[j * 4 + e]);
+      }
+    }
+    leave_notes();
+  }
+
+  // Of formats by 32: products of a group of a super, of which each box has two.
+  __device__ __forceinline__ void start_group(Sum (&to)[kCount], const Turn<Shape::stages>& turn, uint32_t group) {
+    if (group % 2 == 0) wait_stage(turn);
+    begin_products();
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t at = turn.at * kStageStep + (group % 2 * 2 + i) * 2;
+      multiply_async<__half, kTileN>(to, x_ + at, weights_ + at, i > 0);
+    }
+    end_products();
+  }
+
+  // What a group's sums are multiplied with, read while those of the group before it are.
+  struct GroupNotes {
+    float x_scales[2];
+    float4 steps[kPairs / 2];
+  };
+  static __device__ __forceinline__ float4 four_of(const float (&notes)[kPlaneTile], int j) {
+    return *reinterpret_cast<const float4*>(notes + j * 8 + threadIdx.x % 4 * 4);
+  }
+  __device__ __forceinline__ void add_group(const Sum (&of)[kCount], const XNotes* x, const Notes& notes, int group,
+                                            GroupNotes& next) {
+    const bool more = group + 1 < kSuperGroups;
+    const float x_scales[2] = {next.x_scales[0], next.x_scales[1]}, x_sums[2] = {x[0].sum(group), x[8].sum(group)};
+    if (more) {
+      next.x_scales[0] = x[0].scales[group + 1];
+      next.x_scales[1] = x[8].scales[group + 1];
+    }
+#pragma unroll
+    for (int j = 0; j < kPairs; j += 2) {
+      const float4 steps = next.steps[j / 2];
+      if (more) next.steps[j / 2] = four_of(notes.steps[group + 1], j);
+      float4 mins{};
+      if constexpr (Shape::kMinima) mins = four_of(notes.mins[group], j);
+#pragma unroll
+      for (int e = 0; e < 8; ++e) {
+        const int i = e / 4 * 2 + e % 2, row = e / 2 % 2;
+        const float step = i == 0 ? steps.x : i == 1 ? steps.y : i == 2 ? steps.z : steps.w;
+        const float min = i == 0 ? mins.x : i == 1 ? mins.y : i == 2 ? mins.z : mins.w;
+        float& sum = sum_[j * 4 + e];
+        sum = __fmaf_rn(of[j * 4 + e], __fmul_rn(step, x_scales[row]), sum);
+        if constexpr (Shape::kMinima) sum = __fmaf_rn(min, x_sums[row], sum);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void add_groups() {
+    Turn<Shape::stages> ahead = turn_;
+    start_group(one_, ahead, 0);
+    const char* const at = wait_notes();
+    const auto& notes = *reinterpret_cast<const Notes*>(at + Shape::x_note_bytes);
+    const XNotes* const x = x_rows(at);
+    GroupNotes next{{x[0].scales[0], x[8].scales[0]}, {}};
+#pragma unroll
+    for (int j = 0; j < kPairs; j += 2) next.steps[j / 2] = four_of(notes.steps[0], j);
+#pragma unroll
+    for (int group = 0; group < kSuperGroups; ++group) {
+      Sum(&of)[kCount] = group % 2 ? two_ : one_;
+      if (group + 1 < kSuperGroups) {
+        if (group % 2) ahead.advance();
+        start_group(group % 2 ? one_ : two_, ahead, group + 1);
+        wait_products<1>();
+      } else {
+        wait_products<0>();
+      }
+      if (group % 2) leave_stage();
+      hold_products(of);
+      add_group(of, x, notes, group, next);
+    }
+    leave_notes();
+  }
+
+  const PlanePlan& plan_;
+  PlaneMemory<Shape> memory_;
+  int rank_;
+  uint32_t x_, weights_;  // descriptions of the first stage's
+  SuperWalk<Shape> behind_{plan_};
+  int in_part_ = 0;  // supers of the part
+  Turn<Shape::stages> turn_;
+  Turn<Shape::note_slots> note_turn_;
+  Sum one_[kCount], two_[kCount];  // by 256: low and high, then the value in one_; by 32: of groups by turns
+  float sum_[kCount] = {}, total_[kCount] = {};  // of the part and of those before it
+};
+#endif
+
+template <typename Shape>
+__global__ void __launch_bounds__(kThreadCount, 1) packed_hopper_kernel(const __grid_constant__ PlanePlan plan) {
 #if WICK_HOPPER
-  using Format = Codes<Block>;
-  using Ring = PlaneRing<Block>;
-  using XScales = InputScalesOf<Format>;
-  constexpr int kPairs = kTileN / 8;  // of rows of weights that a thread has
   extern __shared__ char memory[];
-  __shared__ uint64_t barriers[2 * Ring::stages];
+  __shared__ uint64_t barriers[2 * (Shape::stages + Shape::note_slots)];
   const uint32_t ring = held((shared_address(memory) + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes);
-  const uint32_t full = held(shared_address(barriers)), empty = full + Ring::stages * 8;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = warp / 4, g = lane / 4, t = lane % 4;
-  const int supers = plan.supers, of_part = supers_of_part(supers), boxes = supers * 2;
+  const uint32_t first_barrier = held(shared_address(barriers));
+  const PlaneMemory<Shape> of{ring,
+                              memory + (ring - shared_address(memory)) + Shape::stages * Shape::stage_bytes,
+                              {first_barrier},
+                              {first_barrier + 2 * Shape::stages * 8}};
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = warp / 4;
+  const int rank = Shape::cluster > 1 ? static_cast<int>(cluster_rank()) : 0;
   let_next_start();
   if (threadIdx.x == 0) {
-    for (int i = 0; i < Ring::stages; ++i) {
-      init_barrier(full + i * 8, 1);
-      init_barrier(empty + i * 8, kGroups * 4);
-    }
+    of.of_stages.init(kGroups * 4 * Shape::cluster);  // a lane of each warp that reads what was fetched here
+    of.of_notes.init(kGroups * 4);
     publish_barriers();
   }
-  __syncthreads();
+  Shape::cluster > 1 ? sync_cluster() : __syncthreads();
   wait_for_previous();
-
   if (group == kGroups) {
     give_registers<24>();
-    if (warp == kGroups * 4 && lane == 0) {
-      uint32_t stage = 0, parity = 1;
-      for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x)) {
-        for (int box = 0; box < boxes; ++box) {
-          wait_barrier(empty + stage * 8, parity);
-          const uint32_t to = ring + stage * Ring::stage_bytes, barrier = full + stage * 8;
-          const int column = box * kBoxColumns;
-          arrive_and_expect(barrier, Ring::stage_bytes);
-          fetch_box(to, plan.x, tile % tiles_m * kTileM, column, barrier);
-#pragma unroll
-          for (int i = 0; i < kPlanes<Block>; ++i) {
-            fetch_box(to + Ring::x_bytes + i * Ring::plane_bytes, plan.planes[i], tile / tiles_m * kTileN, column,
-                      barrier);
-          }
-          if (++stage == Ring::stages) {
-            stage = 0;
-            parity ^= 1;
-          }
-        }
-      }
-    }
-    return;
+    if (warp == kGroups * 4 && lane == 0) fetch_tiles<Shape>(plan, of, rank);
+  } else {
+    take_registers<240>();
+    PlaneGroup<Shape>(plan, of, rank).run();
   }
-  take_registers<240>();
-  uint32_t stage = 0, parity = 0;
-  const auto advance = [&] {
-    if (++stage == Ring::stages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  };
-  const auto* x_scales = static_cast<const XScales*>(plan.x_scales);
-  for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x)) {
-    const int first_token = tile % tiles_m * kTileM + group * 64 + warp % 4 * 16 + g;
-    const int first_row = tile / tiles_m * kTileN;
-    const XScales* x_rows[2] = {x_scales + int64_t{min(first_token, plan.m - 1)} * supers,
-                                x_scales + int64_t{min(first_token + 8, plan.m - 1)} * supers};
-    float sum[kTileN / 2] = {}, total[kTileN / 2] = {};
-    // Of formats by 32: steps of pairs of rows, of a group and the one behind it.
-    float2 step[2][kPairs], other[2][kPairs], x_scale_of[2], x_sum_of[2];
-    const auto fetch_notes = [&](int super, int in_super) {
-      if constexpr (Format::kBy32) {
-        const XScales &upper = x_rows[0][super], &lower = x_rows[1][super];
-        const int turn = in_super % 2;
-        x_scale_of[turn] = {upper.scales[in_super], lower.scales[in_super]};
-        x_sum_of[turn] = {upper.sum(in_super), lower.sum(in_super)};
-        const float* steps =
-            static_cast<const float*>(plan.notes) + (int64_t{super} * plan.padded + first_row + t * 2) * 8 + in_super;
-#pragma unroll
-        for (int j = 0; j < kPairs; ++j) {
-          const float* at = steps + j * 64;
-          step[turn][j] = {at[0], at[8]};
-          if constexpr (Format::kSums > 0) {
-            const float* least = at + int64_t{supers} * plan.padded * 8;
-            other[turn][j] = {least[0], least[8]};
-          }
-        }
-      }
-    };
-    fetch_notes(0, 0);
-    int in_part = 0;
-#pragma unroll 1
-    for (int super = 0; super < supers; ++super) {
-      if constexpr (Format::kBy32) {
-#pragma unroll
-        for (int in_super = 0; in_super < 8; ++in_super) {
-          const int i = in_super % 4, turn = in_super % 2;
-          if (i == 0) wait_barrier(full + stage * 8, parity);
-          const uint32_t from = ring + stage * Ring::stage_bytes;
-          int part[kTileN / 2] = {};
-          begin_products();
-          multiply_bytes_async(part, describe(from + group * (Ring::x_bytes / kGroups)) + i * 2,
-                               describe(from + Ring::x_bytes) + i * 2, false);
-          end_products();
-          if (in_super < 7) fetch_notes(super, in_super + 1);
-          if (in_super == 7 && super + 1 < supers) fetch_notes(super + 1, 0);
-          wait_products<0>();
-          if (i == 3) {
-            if (lane == 0) arrive(empty + stage * 8);
-            advance();
-          }
-#pragma unroll
-          for (int e = 0; e < kTileN / 2; ++e) {
-            const int j = e / 4;
-            const bool second = e % 2;
-            const float x_of = e / 2 % 2 ? x_scale_of[turn].y : x_scale_of[turn].x;
-            const float sum_of = e / 2 % 2 ? x_sum_of[turn].y : x_sum_of[turn].x;
-            float least = 0;
-            if constexpr (Format::kSums > 0) least = second ? other[turn][j].y : other[turn][j].x;
-            sum[e] =
-                add_group<Format>(sum[e], part[e], second ? step[turn][j].y : step[turn][j].x, x_of, least, sum_of);
-          }
-        }
-      } else {
-        const XScales &upper = x_rows[0][super], &lower = x_rows[1][super];
-        const auto* rows = static_cast<const SuperNotes*>(plan.notes) + super * plan.padded + first_row;
-        const float x_scale[2] = {upper.scale, lower.scale};
-        float2 scales[kPairs][2];
-        uint32_t mins[kPairs], x_low[2] = {}, x_high[2] = {};
-#pragma unroll
-        for (int j = 0; j < kPairs; ++j) {
-          scales[j][0] = rows[j * 8 + t * 2].scales;
-          scales[j][1] = rows[j * 8 + t * 2 + 1].scales;
-          if constexpr (Format::kOffset == 0) mins[j] = t < 2 ? rows[j * 8 + g].mins[t % 2] : 0;
-        }
-        if constexpr (Format::kOffset == 0) {
-          x_low[0] = upper.low[t % 2];
-          x_low[1] = lower.low[t % 2];
-          x_high[0] = upper.high[t % 2];
-          x_high[1] = lower.high[t % 2];
-        }
-        int low[kTileN / 2] = {}, high[kTileN / 2] = {};
-        uint32_t from[2], stages[2];
-#pragma unroll
-        for (int box = 0; box < 2; ++box) {
-          wait_barrier(full + stage * 8, parity);
-          stages[box] = stage;
-          from[box] = ring + stage * Ring::stage_bytes;
-          advance();
-        }
-        begin_products();
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          const uint32_t at = from[i / 4], x = describe(at + group * (Ring::x_bytes / kGroups)) + i % 4 * 2;
-          multiply_bytes_async(low, x, describe(at + Ring::x_bytes) + i % 4 * 2, i > 0);
-          multiply_bytes_async(high, x, describe(at + Ring::x_bytes + Ring::plane_bytes) + i % 4 * 2, i > 0);
-        }
-        end_products();
-        wait_products<0>();
-        // What these are read from may be on its way until here; the compiler would use them before the wait.
-        asm volatile("" : "+r"(x_low[0]), "+r"(x_low[1]), "+r"(x_high[0]), "+r"(x_high[1]));
-        if (lane == 0) {
-          arrive(empty + stages[0] * 8);
-          arrive(empty + stages[1] * 8);
-        }
-#pragma unroll
-        for (int j = 0; j < kPairs; ++j) {
-          int few[4] = {}, many[4] = {};
-          if constexpr (Format::kOffset == 0) {
-            mma_half_bytes(few, x_low[0], x_low[1], mins[j]);
-            mma_half_bytes(many, x_high[0], x_high[1], mins[j]);
-          }
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            const float2 by = scales[j][e % 2];
-            const int at = j * 4 + e;
-            const float value = super_value<Format>(low[at] + high[at] * 64, few[e] + many[e] * 64, by.x, by.y);
-            sum[at] = __fmaf_rn(value, x_scale[e / 2], sum[at]);
-          }
-        }
-      }
-      if (++in_part == of_part || super + 1 == supers) {
-        in_part = 0;
-#pragma unroll
-        for (int e = 0; e < kTileN / 2; ++e) {
-          total[e] += sum[e];
-          sum[e] = 0;
-        }
-      }
-    }
-#pragma unroll
-    for (int e = 0; e < kTileN / 2; ++e) {
-      const int token = first_token + e / 2 % 2 * 8, row = first_row + e / 4 * 8 + t * 2 + e % 2;
-      if (token < plan.m && row < plan.job.n) store_product<X>(plan.job, token, row, total[e]);
-    }
-  }
+  if constexpr (Shape::cluster > 1) sync_cluster();  // nobody's memory goes while others fetch to it
 #endif
 }
 
-template <typename Block, typename X>
+template <typename Shape>
 void launch(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
-  const int64_t k = packed_columns(plan.k), supers = k / kSuper;
-  const ReadyRows ready(device, plan, true);
-  const PackedRows x = ready.from(0);
-  allow_shared<packed_hopper_kernel<Block, X>>(device, PlaneRing<Block>::bytes);
-  for (int i = 0; i < plan.count; ++i) {
-    const WeightJob& job = plan.jobs[i];
-    if (job.n == 0) continue;
-    const int64_t padded = padded_rows(job.n);
-    const int64_t note_bytes = Codes<Block>::kBy32 ? (Codes<Block>::kSums > 0 ? 2 : 1) * 8 * int64_t{sizeof(float)}
-                                                   : int64_t{sizeof(SuperNotes)};
-    const Scratch planes(device, static_cast<size_t>(job.n * k * kPlanes<Block>)),
-        notes(device, static_cast<size_t>(supers * padded * note_bytes));
-    const unsigned blocks = blocks_for(job.n * supers * 16);
-    unpack_planes_kernel<Block><<<blocks, kThreads, 0, use.stream>>>(static_cast<const uint8_t*>(job.weights), job.n,
-                                                                     static_cast<int>(plan.k), plan.ld,
-                                                                     planes.as<uint8_t>(), notes.as<void>());
-    check_launch(device, "matmul");
-    PlanePlan tiles{};
-    // Two bytes count as one number of f16: the copy engine only moves them.
-    tiles.x = map_rows(device, x.codes, DType::kF16, plan.m, k / 2, k / 2, kTileM);
-    for (int p = 0; p < kPlanes<Block>; ++p) {
-      tiles.planes[p] = map_rows(device, planes.as<char>() + p * job.n * k, DType::kF16, job.n, k / 2, k / 2, kTileN);
-    }
-    tiles.job = job;
-    tiles.m = static_cast<int>(plan.m);
-    tiles.supers = static_cast<int>(supers);
-    tiles.padded = static_cast<int>(padded);
-    tiles.x_scales = x.scales;
-    tiles.notes = notes.as<void>();
-    const auto tiles_m = static_cast<int>((plan.m + kTileM - 1) / kTileM);
-    const int count = tiles_m * static_cast<int>(padded / kTileN);
-    launch_dependent(device, "matmul", packed_hopper_kernel<Block, X>,
-                     static_cast<unsigned>(std::min(count, use.multiprocessors)), kThreadCount, PlaneRing<Block>::bytes,
-                     tiles, tiles_m, count);
-  }
+  constexpr bool kBy32 = Shape::kBy32;
+  PlanePlan tiles{};
+  tiles.supers = supers_of(plan.k);
+  tiles.tiles_n = tiles_of_plan<kTileN>(plan);
+  tiles.units_m = static_cast<int>((plan.m + kTileM * Shape::cluster - 1) / (kTileM * Shape::cluster));
+  tiles.padded_m = int64_t{tiles.units_m} * kTileM * Shape::cluster;
+  const int64_t columns =
+      packed_columns(plan.k) * kCodeBytes<kBy32> / 2;  // as the copy engine sees them, in pairs of bytes
+  const int64_t rows = int64_t{tiles.tiles_n} * kTileN;
+  const PlaneRows x(device, plan, tiles.padded_m);
+  const Scratch planes(device, static_cast<size_t>(rows * kPlanes<kBy32> * columns * 2));
+  const Scratch notes(device,
+                      static_cast<size_t>(int64_t{tiles.supers} * tiles.tiles_n) * sizeof(typename Shape::Notes));
+  unpack_planes(device, plan, rows, planes.as<char>(), notes.as<char>());
+  tiles.x_notes = x.scales.as<const char>();
+  tiles.notes = notes.as<const char>();
+  tiles.mapped.plan = plan;
+  tiles.mapped.by_pair = can_store_pairs(plan);
+  tiles.mapped.x = map_rows(device, x.codes.as<void>(), DType::kF16, plan.m, columns, columns, kTileM);
+  tiles.mapped.weights[0] =
+      map_rows(device, planes.as<void>(), DType::kF16, rows * kPlanes<kBy32>, columns, columns, kTileN / 2);
+  const int clusters = std::min(tiles.units_m * tiles.tiles_n, use.multiprocessors / Shape::cluster);
+  allow_shared<packed_hopper_kernel<Shape>>(device, Shape::bytes);
+  launch_clusters(device, "matmul", packed_hopper_kernel<Shape>, static_cast<unsigned>(clusters * Shape::cluster),
+                  Shape::cluster, kThreadCount, Shape::bytes, tiles);
 }
 
 }  // namespace
 
 void multiply_packed_hopper(Device device, const WeightPlan& plan) {
-  visit_codes(plan, [&](auto block, auto x) { launch<decltype(block), decltype(x)>(device, plan); });
+  visit_codes(plan, [&](auto block, auto) {
+    using Format = Codes<decltype(block)>;
+    const bool pairs = (plan.m + kTileM - 1) / kTileM % 2 == 0;
+    pairs ? launch<PlaneShape<Format::kBy32, kHasMinima<Format>, 2>>(device, plan)
+          : launch<PlaneShape<Format::kBy32, kHasMinima<Format>, 1>>(device, plan);
+  });
 }
 
 }  // namespace wick::cuda

@@ -51,9 +51,7 @@ bool fits_hopper(const Runtime& use, const WeightPlan& plan);
 void multiply_hopper(Device device, const WeightPlan& plan);
 void multiply_tiles(Device device, const WeightPlan& plan);
 
-// Weights of experts, of which each of some tokens has `chosen`, for plans of one row (m is 1) that hold for all.
-// Without shares, row r of out comes from row r / chosen of x and expert ids[r]; with them row r of out is the sum of
-// what experts ids[r * chosen + i] make of rows r * chosen + i of x, times their shares. Needs fits_one_row.
+// Weights of experts, of which each of some tokens has `chosen`.
 inline constexpr int kMostExperts = 256;
 struct ExpertTable {
   const void *first[kMostExperts], *second[kMostExperts];  // instead of those of jobs 0 and, gated, 1
@@ -61,6 +59,9 @@ struct ExpertTable {
   const float* shares;
   int chosen;
 };
+// For plans of one row (m is 1) of f16 or bf16 that hold for all. Without shares, row r of out comes from row
+// r / chosen of x and expert ids[r]; with them row r of out is the sum of what experts ids[r * chosen + i] make of rows
+// r * chosen + i of x, times their shares. Needs fits_one_row.
 void multiply_experts(Device device, const WeightPlan& plan, const ExpertTable& experts, int64_t tokens);
 
 // Whether a plan with these rows may be `gated`; the second is for weights of f16 and bf16.

@@ -16,13 +16,13 @@ bool fits(const Tensor& weight, DType dtype, int64_t n, int64_t k) {
 
 // False: some weights are not as the kernels need them.
 bool list_experts(std::span<const ExpertWeights> experts, ExpertTable& gates, ExpertTable& downs) {
-  const Tensor& first = *experts[0].gate;
-  const int64_t inner = first.dim(0), hidden = first.dim(1);
-  const DType dtype = first.dtype();
+  const int64_t inner = experts[0].gate->dim(0), hidden = experts[0].gate->dim(1);
+  const DType dtype = experts[0].gate->dtype(), down_dtype = experts[0].down->dtype();
+  if (dtype != down_dtype && !(is_packed(dtype) && is_packed(down_dtype))) return false;
   for (size_t i = 0; i < experts.size(); ++i) {
     const ExpertWeights& of = experts[i];
     if (!fits(*of.gate, dtype, inner, hidden) || !fits(*of.up, dtype, inner, hidden) ||
-        !fits(*of.down, dtype, hidden, inner)) {
+        !fits(*of.down, down_dtype, hidden, inner)) {
       return false;
     }
     gates.first[i] = of.gate->raw();
@@ -32,77 +32,94 @@ bool list_experts(std::span<const ExpertWeights> experts, ExpertTable& gates, Ex
   return true;
 }
 
+// Experts of f16 or bf16, few rows: gate and up of each row alone, then down of all of a token's.
+struct RowPlans {
+  WeightPlan gate, down;
+
+  explicit RowPlans(const MixPlan& mix) : gate(mix.input) {
+    gate.m = down.m = 1;
+    gate.gated = true;
+    gate.count = 2;
+    gate.jobs[0] = {mix.gates.first[0], mix.inner, nullptr, nullptr, nullptr};
+    gate.jobs[1] = {mix.gates.second[0], mix.inner, nullptr, nullptr, nullptr};
+    down.k = down.ld = mix.inner;
+    down.dtype = mix.down_dtype;
+    down.steady = true;
+    down.jobs[0] = {mix.downs.first[0], mix.hidden, mix.out, nullptr, mix.residual};
+  }
+};
+
+void mix_rows(Device device, const MixPlan& mix, RowPlans plans) {
+  const int64_t tokens = mix.input.m;
+  const Scratch between(device, static_cast<size_t>(tokens * mix.chosen * mix.inner) * 4);
+  plans.gate.jobs[0].out = between.as<void>();
+  plans.down.x = between.as<void>();
+  multiply_experts(device, plans.gate, mix.gates, tokens);
+  multiply_experts(device, plans.down, mix.downs, tokens);
+}
+
 }  // namespace
 
 bool mix_experts(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
                  std::span<const ExpertWeights> experts, const Tensor& residual, const Tensor& out) {
   const Tensor& x = input.x;
-  const int64_t tokens = x.dim(0), hidden = x.dim(1), inner = experts[0].gate->dim(0);
-  const DType dtype = experts[0].gate->dtype();
-  ExpertTable gates{}, downs{};
+  const int64_t tokens = x.dim(0);
+  MixPlan mix{};
+  mix.input.dtype = experts[0].gate->dtype();
+  mix.down_dtype = experts[0].down->dtype();
+  const bool packed = is_packed(mix.input.dtype);
   if (tokens == 0 || tokens > kMostTokens || experts.size() > static_cast<size_t>(kMostExperts) ||
-      (dtype != DType::kF16 && dtype != DType::kBF16) || !aligned(x.raw(), 16) || input.up.defined() ||
-      !list_experts(experts, gates, downs)) {
+      (mix.input.dtype != DType::kF16 && mix.input.dtype != DType::kBF16 && !packed) || !aligned(x.raw(), 16) ||
+      input.up.defined() || !list_experts(experts, mix.gates, mix.downs)) {
     return false;
   }
-  const Device device = x.device();
-  const Runtime& use = runtime(device);
-  const auto chosen = static_cast<int>(choice.chosen);
-  const int64_t rows = tokens * chosen;
-
-  WeightPlan plan;
-  plan.m = 1;
-  plan.k = plan.ld = hidden;
-  plan.x = x.raw();
-  plan.norm_weight = data_or_null<const float>(input.norm_weight);
-  plan.eps = input.eps;
-  plan.dtype = dtype;
-  plan.gated = true;
-  plan.count = 2;
-  plan.jobs[0] = {gates.first[0], inner, nullptr, nullptr, nullptr};
-  plan.jobs[1] = {gates.second[0], inner, nullptr, nullptr, nullptr};
-  WeightPlan down;
-  down.m = 1;
-  down.k = down.ld = inner;
-  down.dtype = dtype;
-  down.steady = true;
-  down.jobs[0] = {downs.first[0], hidden, out.raw(), nullptr, data_or_null<const float>(residual)};
+  mix.hidden = x.dim(1);
+  mix.inner = experts[0].gate->dim(0);
+  mix.input.m = tokens;
+  mix.input.k = mix.input.ld = mix.hidden;
+  mix.input.x = x.raw();
+  mix.input.norm_weight = data_or_null<const float>(input.norm_weight);
+  mix.input.eps = input.eps;
+  mix.residual = data_or_null<const float>(residual);
+  mix.out = data_of<float>(out);
+  mix.experts = static_cast<int>(experts.size());
+  mix.chosen = mix.gates.chosen = mix.downs.chosen = static_cast<int>(choice.chosen);
   RoutePlan choosing{};
-  choosing.input = plan;
-  choosing.input.m = tokens;
+  choosing.input = mix.input;
   choosing.weights = router.weight.raw();
   choosing.ld = router.weight.strides()[0];
   choosing.weights_dtype = router.weight.dtype();
   choosing.bias = data_or_null<const float>(router.bias);
   choosing.selection_bias = data_or_null<const float>(router.selection_bias);
+  const Device device = x.device();
+  const Runtime& use = runtime(device);
   choosing.arrived = use.counters;
-  choosing.experts = static_cast<int>(experts.size());
-  choosing.chosen = chosen;
+  choosing.experts = mix.experts;
+  choosing.chosen = mix.chosen;
   choosing.renormalize = choice.renormalize;
   choosing.sigmoid = choice.sigmoid;
   choosing.scale = choice.scale;
-  if (!fits_routing(use, choosing) || !fits_one_row(use, plan) || !fits_one_row(use, down, chosen)) return false;
+  const RowPlans plans(mix);
+  const bool known =
+      packed ? fits_packed_experts(mix) : fits_one_row(use, plans.gate) && fits_one_row(use, plans.down, mix.chosen);
+  if (!known || !fits_routing(use, choosing)) return false;
 
-  const bool few = rows <= kFewRows;
-  const Scratch logits(device, static_cast<size_t>(tokens * choosing.experts) * 4);
+  const int64_t rows = tokens * mix.chosen;
+  const Scratch logits(device, static_cast<size_t>(tokens * mix.experts) * 4);
   const Scratch ids(device, static_cast<size_t>(rows) * 4), shares(device, static_cast<size_t>(rows) * 4);
-  const Scratch between(device, few ? static_cast<size_t>(rows * inner) * 4 : 0);
   choosing.logits = logits.as<float>();
   choosing.ids = ids.as<int32_t>();
   choosing.shares = shares.as<float>();
-  plan.jobs[0].out = between.as<void>();
-  down.x = between.as<void>();
-  gates.ids = downs.ids = ids.as<const int32_t>();
-  gates.chosen = downs.chosen = chosen;
-  downs.shares = shares.as<const float>();
+  mix.gates.ids = mix.downs.ids = ids.as<const int32_t>();
+  mix.downs.shares = shares.as<const float>();
   route(device, choosing);
-  if (!few) {
-    mix_grouped(device, {choosing.input, gates, downs, down.jobs[0].residual, data_of<float>(out), hidden, inner,
-                         choosing.experts, chosen});
-    return true;
+  if (packed) {
+    // With fewer experts than visits, tokens meet in some.
+    const bool few = rows <= std::min<int64_t>(kFewRows, mix.experts) && fits_packed_visits(use, mix);
+    few ? mix_packed_visits(device, mix) : mix_packed_experts(device, mix);
+  } else {
+    rows <= kFewRows ? mix_rows(device, mix, plans) : mix_grouped(device, mix);
   }
-  multiply_experts(device, plan, gates, tokens);
-  multiply_experts(device, down, downs, tokens);
   return true;
 }
 

@@ -20,9 +20,10 @@ __host__ __device__ inline int64_t packed_columns(int64_t k) { return (k + kSupe
 
 // The columns of a group that lane t has.
 enum class Order {
-  kEight,  // 8t to 8t + 7
-  kFour,   // 4t to 4t + 3 and 16 + 4t to 16 + 4t + 3: the first words of all lanes are the first 16 columns
-  kPlain,  // all in order, for kernels that do not give them to lanes
+  kEight,   // 8t to 8t + 7
+  kFour,    // 4t to 4t + 3 and 16 + 4t to 16 + 4t + 3: the first words of all lanes are the first 16 columns
+  kPlain,   // all in order, for kernels that do not give them to lanes
+  kHalves,  // the same in f16
 };
 
 // The first of the four columns of group 2j + u that word `w` of lane t has.
@@ -32,6 +33,7 @@ __host__ __device__ __forceinline__ int column_of_word(Order order, int j, int u
 // Where the four columns from `column` on lie in a super of activations: lane t has 16 bytes for each two groups.
 __host__ __device__ __forceinline__ int place_of_columns(Order order, int column) {
   if (order == Order::kPlain) return column;
+  if (order == Order::kHalves) return column * 2;
   const int pair = column / 64 * 64, group = column / 32 % 2 * 8, in = column % 32;
   return order == Order::kEight ? pair + group + in / 8 * 16 + in / 4 % 2 * 4
                                 : pair + group + in / 4 % 4 * 16 + in / 16 * 4;
@@ -77,6 +79,16 @@ __device__ __forceinline__ int signed_byte_at(uint32_t word, int i) {  // 8: cop
   int number = 0;
   asm("prmt.b32 %0, %1, 0, %2;" : "=r"(number) : "r"(word), "r"(static_cast<uint32_t>(i) * 0x1111u | 0x8880u));
   return number;
+}
+
+// Four bytes with a sign as f16: as bits, 1024 and a byte more are 0x6400 and the byte.
+__device__ __forceinline__ uint2 halves_of(uint32_t bytes) {
+  const uint32_t above = bytes ^ 0x80808080u;
+  const auto pair = [&](uint32_t choice) {
+    const uint32_t bits = __byte_perm(above, 0x64646464u, choice);
+    return pack_pair(__hsub2(*reinterpret_cast<const __half2*>(&bits), __float2half2_rn(1024 + 128)));
+  };
+  return {pair(0x4140), pair(0x4342)};
 }
 
 // Scales and minima of the groups of Q4_K and Q5_K, from a block's first 16 bytes; see group_scale.

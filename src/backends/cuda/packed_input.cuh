@@ -77,13 +77,17 @@ __device__ __forceinline__ void pack_row(const Row& row, int supers, const Codes
     } else {
       most[0] = most[1] = __reduce_max_sync(0xffffffffu, max(most[0], most[1]));
     }
-    auto* const words = reinterpret_cast<uint32_t*>(codes(super) + place);
+    char* const places = codes(super) + place;
     auto* const to = scales(super);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const CodeScale by(most[half]);
       const uint32_t four = by.codes(half ? second : first);
-      words[half * (kSuper / 2 / 4)] = four;  // the other half's places are half a super behind
+      if constexpr (kOrder == Order::kHalves) {
+        *reinterpret_cast<uint2*>(places + half * kSuper) = halves_of(four);
+      } else {
+        *reinterpret_cast<uint32_t*>(places + half * (kSuper / 2)) = four;  // places are half a super behind, too
+      }
       int sum = 0;
       if constexpr (Format::kSums > 0) {
         sum = __dp4a(static_cast<int>(four), 0x01010101, 0);

@@ -19,8 +19,7 @@ struct PackedRows {
 };
 class ReadyRows {
  public:
-  // in_order: columns lie as in x, not as lanes want them.
-  ReadyRows(Device device, const WeightPlan& plan, bool in_order = false);
+  ReadyRows(Device device, const WeightPlan& plan);
   PackedRows from(int64_t row) const {
     return {codes_.as<const char>() + row * code_bytes_, scales_.as<const char>() + row * scale_bytes_};
   }
@@ -28,6 +27,12 @@ class ReadyRows {
  private:
   int64_t code_bytes_, scale_bytes_;  // of a row
   Scratch codes_, scales_;
+};
+
+// The same for planes of weights: columns lie as in x, of formats by 32 in f16, and scales [supers, padded_rows].
+struct PlaneRows {
+  PlaneRows(Device device, const WeightPlan& plan, int64_t padded_rows);
+  Scratch codes, scales;
 };
 
 template <typename X>

@@ -42,14 +42,17 @@ __device__ __forceinline__ void copy_row(const uint8_t* row, uint32_t place, int
   }
 }
 
-// Of a row's super by 256, as one number: the sum of steps times codes, and of what sums of codes of x are multiplied
-// with.
+// Of a row's super by 256, as one number: the sum of steps times codes, and of minima times sums of codes of x.
+__device__ __forceinline__ float less_minima(float sum, float scale, float minima, float min_scale) {
+  return __fmaf_rn(sum, scale, -__fmul_rn(minima, min_scale));
+}
+// The same, or with what sums of codes are multiplied with because codes count from kOffset on.
 template <typename Format>
 __device__ __forceinline__ float super_value(int sum, int of_sums, float scale, float min_scale) {
   if constexpr (Format::kOffset != 0) {
     return __fmul_rn(static_cast<float>(sum - of_sums * Format::kOffset), scale);
   } else {
-    return __fmaf_rn(static_cast<float>(sum), scale, -__fmul_rn(static_cast<float>(of_sums), min_scale));
+    return less_minima(static_cast<float>(sum), scale, static_cast<float>(of_sums), min_scale);
   }
 }
 // What a group by 32 adds.

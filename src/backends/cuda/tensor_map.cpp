@@ -45,14 +45,22 @@ CUtensorMap map_rows(Device device, const void* data, DType dtype, int64_t rows,
   return map;
 }
 
+bool can_store_pairs(const WeightPlan& plan) {
+  bool can = true;
+  for (int i = 0; i < plan.count; ++i) {
+    const WeightJob& job = plan.jobs[i];
+    can &= job.n % 2 == 0 && is_aligned(job.out) && is_aligned(job.bias) && is_aligned(job.residual);
+  }
+  return can;
+}
+
 MappedPlan map_plan(Device device, const WeightPlan& plan, int x_rows, int weight_rows) {
   MappedPlan mapped{};
   mapped.plan = plan;
   mapped.x = map_rows(device, plan.x, plan.dtype, plan.m, plan.k, plan.k, x_rows);
-  mapped.by_pair = true;
+  mapped.by_pair = can_store_pairs(plan);
   for (int i = 0; i < plan.count; ++i) {
     const WeightJob& job = plan.jobs[i];
-    mapped.by_pair &= job.n % 2 == 0 && is_aligned(job.out) && is_aligned(job.bias) && is_aligned(job.residual);
     mapped.weights[i] = map_rows(device, job.weights, plan.dtype, job.n, plan.k, plan.ld, weight_rows);
   }
   return mapped;

@@ -23,6 +23,7 @@ struct MappedPlan {
   WeightPlan plan;
   bool by_pair;  // rows of results, biases and residuals can be read and written two elements at a time
 };
+bool can_store_pairs(const WeightPlan& plan);
 MappedPlan map_plan(Device device, const WeightPlan& plan, int x_rows, int weight_rows);
 
 // Whether the matrices of a plan can be mapped, once its x is in the dtype of the weights.

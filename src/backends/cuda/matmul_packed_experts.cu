@@ -1,0 +1,219 @@
+#include "backends/cuda/experts_plan.h"
+#include "backends/cuda/packed_product.cuh"
+
+// Mixtures of packed experts for any number of tokens: a block has a tile of one expert's rows and 128 rows of its
+// weights, read as they are; gated 64 of gate and the same ones of up.
+namespace wick::cuda {
+namespace {
+
+constexpr int kWarps = 8;
+constexpr int kPitch = kSuper + 64;  // bytes of a row of x; two that are read together lie in other banks
+constexpr int kTwoBlocks = 96 * 1024;
+
+// kTokens rows of x. A stage has a super of the weights, of x, and its scales.
+template <typename Block, int kTokens>
+struct Shape {
+  static constexpr int kNotesAt = kWarps * Stage<Block>::kTotal + kTokens * kPitch;
+  static constexpr int kStageBytes = kNotesAt + kTokens * static_cast<int>(sizeof(InputScalesOf<Codes<Block>>));
+  static constexpr int kStages = 3 * kStageBytes <= kTwoBlocks ? 3 : 2;
+  static constexpr int kBytes = kStages * kStageBytes;
+  static_assert(kBytes <= 99 * 1024);  // what every device has
+};
+
+struct TileJob {
+  PackedRows x;            // [tokens or rows, k]
+  const int32_t* rows_at;  // row r of x for each of `chosen` rows; null: x is in the order of experts
+  const int4* tiles;
+  const int* tile_count;
+  float* out;  // [rows, n] in the order of experts
+  int n, k, ld, chosen;
+};
+
+// The grid is [tiles of weights, tiles of x].
+template <typename Block, int kTokens, bool kGated>
+__global__ void __launch_bounds__(kWarps * 32, 2)
+    packed_experts_kernel(const __grid_constant__ TileJob job, const __grid_constant__ ExpertTable experts) {
+  using Format = Codes<Block>;
+  using S = Stage<Block>;
+  using Notes = InputScalesOf<Format>;
+  using Of = Shape<Block, kTokens>;
+  constexpr int kTiles = kTokens / 8, kStages = Of::kStages, kOut = kGated ? kRows / 2 : kRows;  // of a warp
+  extern __shared__ __align__(128) char memory[];
+  let_next_start();
+  wait_for_previous();
+  if (static_cast<int>(blockIdx.y) >= *job.tile_count) return;
+  const int4 tile = job.tiles[blockIdx.y];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const int supers = supers_of(job.k), of_part = supers_of_part(supers);
+  const int first_row = (static_cast<int>(blockIdx.x) * kWarps + warp) * kOut;
+  const auto row_of = [&](const void* weights, int row) {
+    return static_cast<const uint8_t*>(weights) + int64_t{min(row, job.n - 1)} * job.ld;
+  };
+  const uint8_t* const upper_row = row_of(experts.first[tile.x], first_row + g);
+  const uint8_t* const lower_row =
+      kGated ? row_of(experts.second[tile.x], first_row + g) : row_of(experts.first[tile.x], first_row + g + 8);
+
+  // Each thread copies a chunk of some rows of x, and one of some row's scales. Rows behind the last are the last.
+  constexpr int kChunks = kSuper / 16, kStep = kWarps * 32 / kChunks, kCopies = (kTokens + kStep - 1) / kStep;
+  constexpr int kNoteChunks = sizeof(Notes) / 16;
+  static_assert(kTokens * kNoteChunks <= kWarps * 32 && (kTokens % kStep == 0 || kTokens < kStep));
+  const auto source = [&](int row) {
+    const int place = tile.y + min(row, tile.z - 1);
+    return int64_t{job.rows_at ? job.rows_at[place] / job.chosen : place};
+  };
+  const int chunk = threadIdx.x % kChunks, x_row = threadIdx.x / kChunks, note_row = threadIdx.x / kNoteChunks;
+  const char* x_from[kCopies];
+#pragma unroll
+  for (int i = 0; i < kCopies; ++i) {
+    x_from[i] = job.x.codes + source(x_row + i * kStep) * (supers * kSuper) + chunk * 16;
+  }
+  const char* note_from =
+      job.x.scales + source(note_row) * supers * static_cast<int64_t>(sizeof(Notes)) + threadIdx.x % kNoteChunks * 16;
+  int started = 0, start_at = 0;  // supers, and the next one's stage
+  const auto start_next = [&] {
+    if (started < supers) {
+      const uint32_t stage = shared_address(memory) + static_cast<uint32_t>(start_at * Of::kStageBytes);
+      const int bytes = min(S::kBytes, job.ld - started * S::kBytes);
+      const uint32_t weights = stage + static_cast<uint32_t>(warp * S::kTotal + g * S::kPitch);
+      copy_row<Block>(upper_row + started * S::kBytes, weights, bytes, t);
+      copy_row<Block>(lower_row + started * S::kBytes, weights + 8 * S::kPitch, bytes, t);
+      if (x_row < kTokens) {
+        const uint32_t codes = stage + static_cast<uint32_t>(kWarps * S::kTotal + x_row * kPitch + chunk * 16);
+#pragma unroll
+        for (int i = 0; i < kCopies; ++i) copy_async(codes + i * kStep * kPitch, x_from[i] + started * kSuper);
+      }
+      if (threadIdx.x < kTokens * kNoteChunks) {
+        copy_async(stage + static_cast<uint32_t>(Of::kNotesAt) + threadIdx.x * 16,
+                   note_from + started * static_cast<int>(sizeof(Notes)));
+      }
+      ++started;
+      start_at = start_at + 1 == kStages ? 0 : start_at + 1;
+    }
+    commit_copies();
+  };
+#pragma unroll
+  for (int i = 0; i + 1 < kStages; ++i) start_next();
+
+  const int upper_low = low_bits<Block>(upper_row), lower_low = low_bits<Block>(lower_row);
+  float sum[1][kTiles][4] = {}, total[kTiles][4] = {};
+  for (int super = 0, in_part = 0, at = 0; super < supers; ++super) {
+    wait_copies<kStages - 2>();
+    __syncthreads();
+    start_next();  // to the stage that all were done with before the barrier
+    const char* stage = memory + at * Of::kStageBytes;
+    at = at + 1 == kStages ? 0 : at + 1;
+    const auto* upper = reinterpret_cast<const uint8_t*>(stage) + warp * S::kTotal + g * S::kPitch;
+    const uint8_t* lower = upper + 8 * S::kPitch;
+    if constexpr (!Format::kWhole) {
+      upper += (upper_low + super * S::kBytes) & 15;
+      lower += (lower_low + super * S::kBytes) & 15;
+    }
+    const auto* notes = reinterpret_cast<const Notes*>(stage + Of::kNotesAt);
+    multiply_super<Format, Format::kWhole>(sum, {upper, lower}, (job.k - super * kSuper) / 32, g, t,
+                                           stage + kWarps * S::kTotal + g * kPitch + t * 16, 8 * kPitch,
+                                           [&](int token) { return notes + token; });
+    if (++in_part < of_part && super + 1 < supers) continue;
+    in_part = 0;
+#pragma unroll
+    for (int i = 0; i < kTiles; ++i) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        total[i][e] += sum[0][i][e];
+        sum[0][i][e] = 0;
+      }
+    }
+  }
+
+  // Of element e of a fragment: row g + e / 2 * 8 of the weights and 2t + e % 2 of x.
+#pragma unroll
+  for (int i = 0; i < kTiles; ++i) {
+#pragma unroll
+    for (int e = 0; e < (kGated ? 2 : 4); ++e) {
+      const int token = i * 8 + 2 * t + e % 2, row = first_row + g + e / 2 * 8;
+      if (token >= tile.z || row >= job.n) continue;
+      job.out[int64_t{tile.y + token} * job.n + row] = kGated ? gated(total[i][e], total[i][(e + 2) % 4]) : total[i][e];
+    }
+  }
+}
+
+template <typename Block, int kTokens, bool kGated>
+void launch(Device device, const TileJob& job, const ExpertTable& experts, unsigned most_tiles) {
+  constexpr int kBytes = Shape<Block, kTokens>::kBytes, kOut = kWarps * (kGated ? kRows / 2 : kRows);
+  allow_shared<packed_experts_kernel<Block, kTokens, kGated>>(device, kBytes);
+  launch_dependent(device, "experts", packed_experts_kernel<Block, kTokens, kGated>,
+                   dim3(blocks_for(job.n, kOut), most_tiles), kWarps * 32, kBytes, job, experts);
+}
+
+constexpr int kFewTokens = 8, kManyTokens = 32;  // of a tile
+
+template <bool kGated>
+void multiply(Device device, const WeightPlan& x, const PackedRows& ready, int64_t n, const ExpertTable& experts,
+              const ExpertRows& order, int tile_rows, float* out) {
+  const TileJob job{ready,
+                    kGated ? order.rows_at() : nullptr,
+                    order.tiles(),
+                    order.tile_count(),
+                    out,
+                    static_cast<int>(n),
+                    static_cast<int>(x.k),
+                    static_cast<int>(bytes_of(x.dtype, x.k)),
+                    experts.chosen};
+  visit_packed(x.dtype, [&](auto block) {
+    using Block = decltype(block);
+    if constexpr (Codes<Block>::kKnown) {
+      tile_rows == kFewTokens ? launch<Block, kFewTokens, kGated>(device, job, experts, order.most_tiles())
+                              : launch<Block, kManyTokens, kGated>(device, job, experts, order.most_tiles());
+    }
+  });
+}
+
+void mix(Device device, const MixPlan& plan) {
+  const int64_t rows = plan.input.m * plan.chosen;
+  const int tile_rows = rows / plan.experts <= kFewTokens ? kFewTokens : kManyTokens;
+  const ExpertRows order(device, plan.gates.ids, rows, plan.experts, tile_rows);
+  const Scratch between(device, static_cast<size_t>(rows * plan.inner) * 4);
+  const Scratch answers(device, static_cast<size_t>(rows * plan.hidden) * 4);
+  const ReadyRows x(device, plan.input);
+  multiply<true>(device, plan.input, x.from(0), plan.inner, plan.gates, order, tile_rows, between.as<float>());
+  WeightPlan inner;
+  inner.m = rows;
+  inner.k = plan.inner;
+  inner.x = between.as<const void>();
+  inner.dtype = plan.down_dtype;
+  const ReadyRows packed(device, inner);
+  multiply<false>(device, inner, packed.from(0), plan.hidden, plan.downs, order, tile_rows, answers.as<float>());
+  combine_answers(device, answers.as<const float>(), order, plan);
+}
+
+bool is_known(DType dtype) {
+  bool known = false;
+  visit_packed(dtype, [&](auto block) { known = Codes<decltype(block)>::kKnown; });
+  return known;
+}
+
+constexpr int64_t kMostBytes = int64_t{256} << 20;  // of rows between the products and behind them
+
+}  // namespace
+
+bool fits_packed_experts(const MixPlan& plan) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  return is_known(plan.input.dtype) && is_known(plan.down_dtype) && plan.hidden % 4 == 0 && plan.inner % 4 == 0 &&
+         plan.hidden < kMost && plan.inner < kMost && aligned(plan.input.x, 16);
+}
+
+void mix_packed_experts(Device device, const MixPlan& plan) {
+  const int64_t each = plan.chosen * (plan.hidden + plan.inner) * 4, most = std::max<int64_t>(kMostBytes / each, 64);
+  for (int64_t first = 0; first < plan.input.m; first += most) {
+    MixPlan some = plan;
+    some.input.m = std::min(most, plan.input.m - first);
+    some.input.x = static_cast<const float*>(plan.input.x) + first * plan.hidden;
+    some.gates.ids += first * plan.chosen;
+    some.downs.ids += first * plan.chosen;
+    some.downs.shares += first * plan.chosen;
+    if (plan.residual) some.residual += first * plan.hidden;
+    some.out += first * plan.hidden;
+    mix(device, some);
+  }
+}
+
+}  // namespace wick::cuda

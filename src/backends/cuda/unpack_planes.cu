@@ -1,0 +1,93 @@
+#include "backends/cuda/packed_planes.cuh"
+#include "backends/cuda/packed_product.cuh"
+
+namespace wick::cuda {
+namespace {
+
+// 16 lanes make a row's super: lane t of pair j of groups.
+template <typename Block>
+__global__ void __launch_bounds__(kThreads)
+    unpack_kernel(const __grid_constant__ WeightPlan plan, int job, int64_t rows, char* planes,
+                  TileNotesOf<Codes<Block>>* notes) {
+  using Format = Codes<Block>;
+  constexpr int kBytes = kCodeBytes<Format::kBy32>;
+  const auto k = static_cast<int>(plan.k);
+  const int supers = supers_of(k), lane = threadIdx.x % 16, t = lane % 4, j = lane / 4;
+  const int64_t at = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / 16;
+  const WeightJob& from = plan.jobs[job];
+  if (at >= from.n * supers) return;
+  const int64_t row = at / supers, super = at % supers, place = plane_row(plan, job, row);
+  const auto row_in_tile = static_cast<int>(place % kPlaneTile);
+  auto& note = notes[super * (rows / kPlaneTile) + place / kPlaneTile];
+  const uint8_t* block = static_cast<const uint8_t*>(from.weights) + row * plan.ld + super * Format::kBytes;
+  char* const to = planes + (place * supers + super) * kSuper * kBytes;
+  const int left = (k - static_cast<int>(super) * kSuper) / 32;
+  if constexpr (Format::kBy32) {
+    if (2 * j >= left) {
+      for (int i = 0; i < 2; ++i) *reinterpret_cast<uint4*>(to + (j * 64 + t * 16) * kBytes + i * 16) = {0, 0, 0, 0};
+      if (t < 2) {
+        note.steps[j * 2 + t][note_place(row_in_tile)] = 0;
+        if constexpr (kHasMinima<Format>) note.mins[j * 2 + t][note_place(row_in_tile)] = 0;
+      }
+      return;
+    }
+  }
+  const auto of = Format::template scales<false>(block, left);
+  uint32_t raw[Format::kWords];
+  Format::template load<false>(block, j, t, raw);
+#pragma unroll
+  for (int u = 0; u < 2; ++u) {
+    const uint2 both = Format::codes(raw, j, u, of);
+    const int group = 2 * j + u;
+#pragma unroll
+    for (int w = 0; w < 2; ++w) {
+      const uint32_t four = w ? both.y : both.x;
+      char* const four_to = to + column_of_word(Format::kOrder, j, u, t, w) * kBytes;
+      if constexpr (Format::kBy32) {
+        *reinterpret_cast<uint2*>(four_to) = group < left ? halves_of(four) : uint2{0, 0};
+      } else {
+        const int step = of.step(Format::Scales::kSteps == 2 ? group * 2 + w : group);
+        uint32_t few[4], many[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int weight = step * (byte_at(four, i) - Format::kOffset);
+          few[i] = static_cast<uint32_t>(weight & 63);
+          many[i] = static_cast<uint32_t>(weight >> 6);
+        }
+        *reinterpret_cast<uint32_t*>(four_to) = pack_bytes(few[0], few[1], few[2], few[3]);
+        *reinterpret_cast<uint32_t*>(four_to + rows * supers * kSuper) = pack_bytes(many[0], many[1], many[2], many[3]);
+      }
+    }
+    if constexpr (Format::kBy32) {
+      if (t == 0) {
+        note.steps[group][note_place(row_in_tile)] = of.step(group);
+        if constexpr (kHasMinima<Format>) note.mins[group][note_place(row_in_tile)] = of.other(group);
+      }
+    }
+  }
+  if constexpr (!Format::kBy32) {
+    if (lane == 0) note.scales[row_in_tile] = {of.scale, of.min_scale};
+    if constexpr (kHasMinima<Format>) {
+      if (lane < 8) note.mins[row_in_tile][lane] = __int2half_rn(byte_at(of.mins[lane / 4], lane % 4));
+    }
+  }
+}
+
+}  // namespace
+
+void unpack_planes(Device device, const WeightPlan& plan, int64_t rows, char* planes, char* notes) {
+  visit_packed(plan.dtype, [&](auto block) {
+    using Block = decltype(block);
+    if constexpr (Codes<Block>::kKnown) {
+      for (int i = 0; i < plan.count; ++i) {
+        const int64_t lanes = plan.jobs[i].n * supers_of(plan.k) * 16;
+        if (lanes == 0) continue;
+        unpack_kernel<Block><<<blocks_for(lanes), kThreads, 0, runtime(device).stream>>>(
+            plan, i, rows, planes, reinterpret_cast<TileNotesOf<Codes<Block>>*>(notes));
+        check_launch(device, "matmul");
+      }
+    }
+  });
+}
+
+}  // namespace wick::cuda

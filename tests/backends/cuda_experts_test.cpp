@@ -1,0 +1,224 @@
+// Mixtures of packed experts on CUDA: against products one by one there, which have the same bits, and on the host.
+#if WICK_CUDA
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "ops/device_graph.h"
+#include "ops/fused_kernels.h"
+#include "support/kernel_cases.h"
+#include "support/needs_cuda.h"
+#include "support/packed_weights.h"
+
+namespace wick {
+namespace {
+
+constexpr float kEps = 1e-6f, kScale = 1.5f;
+
+Tensor there(const Tensor& x) { return x.defined() ? x.to_device(Device::cuda()) : x; }
+Tensor rows_of(const Tensor& x, int64_t first, int64_t count) { return narrow(x, 0, first, count).contiguous(); }
+
+// Experts whose weights overlap: each begins 8 rows behind the one before.
+class Mixture {
+ public:
+  Mixture(DType dtype, DType down_dtype, int64_t hidden, int64_t inner, int64_t experts, int64_t chosen, bool sigmoids)
+      : hidden_(hidden), inner_(inner), chosen_(chosen), sigmoids_(sigmoids) {
+    const int64_t more = 8 * (experts - 1);
+    gates_ = packed_weights(inner + more, hidden, dtype, 1);
+    ups_ = packed_weights(inner + more, hidden, dtype, 2);
+    downs_ = packed_weights(hidden + more, inner, down_dtype, 3);
+    const Tensor gates = there(gates_), ups = there(ups_), downs = there(downs_);
+    for (int64_t i = 0; i < experts; ++i) {
+      weights_.push_back(
+          {narrow(gates, 0, 8 * i, inner), narrow(ups, 0, 8 * i, inner), narrow(downs, 0, 8 * i, hidden)});
+    }
+    for (const auto& of : weights_) experts_.push_back({&of[0], &of[1], &of[2]});
+    norm_ = randn({hidden}, 4);
+    router_ = mul(randn({experts, hidden}, 5), 1.5 / std::sqrt(static_cast<double>(hidden)));
+    bias_ = mul(randn({experts}, 6), 0.2);
+    bias_.mutable_data<float>()[1] = -1000;  // nobody's choice
+    norm_there_ = there(norm_);
+    router_there_ = there(router_);
+    bias_there_ = there(bias_);
+  }
+
+  // x and residual are on the device.
+  bool mix(const Tensor& x, const Tensor& residual, const Tensor& out) const {
+    return fused().mix_experts({x, norm_there_, kEps, {}}, {router_there_, bias_there_, {}},
+                               {chosen_, true, kScale, sigmoids_}, experts_, residual, out);
+  }
+  Tensor mix(const Tensor& x, const Tensor& residual) const {
+    const Tensor out = empty(x.shape(), DType::kF32, Device::cuda());
+    EXPECT_TRUE(mix(there(x), there(residual), out));
+    return out;
+  }
+
+  // The experts that each token chooses, ascending, and their shares.
+  struct Choice {
+    std::vector<int64_t> experts;
+    std::vector<float> shares;
+  };
+  std::vector<Choice> choose(const Tensor& x) const {
+    const Tensor logits = add(matmul(rms_norm(x, norm_, kEps), transpose(router_, 0, 1)), bias_);
+    const Tensor scores = (sigmoids_ ? sigmoid(logits) : softmax(logits, -1)).contiguous();
+    std::vector<Choice> choices;
+    for (int64_t token = 0; token < x.dim(0); ++token) {
+      const float* score = scores.data<float>() + token * scores.dim(1);
+      std::vector<int64_t> order(static_cast<size_t>(scores.dim(1)));
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score[a] > score[b]; });
+      order.resize(static_cast<size_t>(chosen_));
+      float sum = 0;
+      for (const int64_t expert : order) sum += score[expert];
+      std::sort(order.begin(), order.end());
+      Choice choice{order, {}};
+      for (const int64_t expert : order) choice.shares.push_back(score[expert] * (kScale / sum));
+      choices.push_back(choice);
+    }
+    return choices;
+  }
+
+  // answer(row of x, expert) for each token's experts, times their shares, and the residual.
+  template <typename Answer>
+  Tensor expected(const Tensor& x, const Tensor& residual, const Answer& answer) const {
+    const std::vector<Choice> choices = choose(x);
+    std::vector<Tensor> answers;
+    for (size_t token = 0; token < choices.size(); ++token) {
+      for (const int64_t expert : choices[token].experts)
+        answers.push_back(answer(static_cast<int64_t>(token), expert));
+    }
+    Tensor out = zeros(x.shape());
+    auto next = answers.begin();
+    for (size_t token = 0; token < choices.size(); ++token) {
+      float* sum = out.mutable_data<float>() + static_cast<int64_t>(token) * hidden_;
+      for (const float share : choices[token].shares) {
+        const std::vector<float> of = (next++)->to_vector<float>();
+        for (size_t i = 0; i < of.size(); ++i) sum[i] += of[i] * share;
+      }
+    }
+    return add(out, residual);
+  }
+  Tensor expected_on_device(const Tensor& x, const Tensor& residual) const {
+    const Tensor x_there = there(x);
+    return expected(x, residual, [&](int64_t token, int64_t expert) {
+      const auto& of = weights_[static_cast<size_t>(expert)];
+      const Tensor inside = empty({1, inner_}, DType::kF32, Device::cuda());
+      const Tensor answer = empty({1, hidden_}, DType::kF32, Device::cuda());
+      EXPECT_TRUE(fused().gated_linear({narrow(x_there, 0, token, 1), norm_there_, kEps, {}}, {of[0], {}, {}, inside},
+                                       {of[1], {}, {}, {}}));
+      const LinearJob down{of[2], {}, {}, answer};
+      fused().linear({inside, {}, 0, {}}, {&down, 1});
+      return answer;
+    });
+  }
+  Tensor expected_on_host(const Tensor& x, const Tensor& residual) const {
+    const Tensor normed = rms_norm(x, norm_, kEps);
+    const auto times = [&](const Tensor& y, const Tensor& weights, int64_t first, int64_t count) {
+      return matmul(y, transpose(narrow(weights, 0, first, count), 0, 1));
+    };
+    return expected(x, residual, [&](int64_t token, int64_t expert) {
+      const Tensor row = rows_of(normed, token, 1);
+      const Tensor gate = times(row, gates_, 8 * expert, inner_), up = times(row, ups_, 8 * expert, inner_);
+      return times(mul(silu(gate), up), downs_, 8 * expert, hidden_);
+    });
+  }
+
+  std::vector<ExpertWeights>& experts() { return experts_; }
+
+ private:
+  static const FusedKernels& fused() { return *fused_kernels(Device::cuda()); }
+
+  int64_t hidden_, inner_, chosen_;
+  bool sigmoids_;
+  Tensor gates_, ups_, downs_, norm_, router_, bias_, norm_there_, router_there_, bias_there_;
+  std::vector<std::array<Tensor, 3>> weights_;
+  std::vector<ExpertWeights> experts_;
+};
+
+class CudaExperts : public NeedsCuda<> {};
+
+struct Sizes {
+  DType dtype, down_dtype;
+  int64_t hidden, inner, experts, chosen;
+  bool sigmoids;
+};
+
+// Of tokens few and many, at sizes that fill no tile, with experts that nobody visits.
+TEST_F(CudaExperts, PackedAsOneByOne) {
+  for (const Sizes& of : {Sizes{DType::kQ4_K, DType::kQ6_K, 2048, 768, 128, 8, false},
+                          Sizes{DType::kQ4_K, DType::kQ4_K, 512, 768, 5, 2, false},
+                          Sizes{DType::kQ6_K, DType::kQ5_K, 2304, 1280, 40, 3, true},
+                          Sizes{DType::kQ5_K, DType::kQ8_0, 768, 256, 70, 5, true},
+                          Sizes{DType::kQ8_0, DType::kQ8_0, 512, 768, 16, 4, false},
+                          Sizes{DType::kQ4_0, DType::kQ4_1, 256, 512, 33, 2, false},
+                          Sizes{DType::kQ4_1, DType::kGroup4, 512, 2560, 9, 2, false},
+                          Sizes{DType::kGroup4, DType::kQ4_0, 1280, 1024, 6, 2, true},
+                          Sizes{DType::kQ8_0, DType::kQ4_0, 288, 96, 6, 3, false}}) {
+    const Mixture mixture(of.dtype, of.down_dtype, of.hidden, of.inner, of.experts, of.chosen, of.sigmoids);
+    const std::string what = cat(of.dtype, " ", of.down_dtype, " ", of.hidden, " ", of.inner);
+    constexpr int64_t kTokens = 300;
+    const Tensor x = randn({kTokens, of.hidden}, 7), residual = mul(randn(x.shape(), 8), 0.05);
+    const Tensor out = mixture.mix(x, residual);
+    const auto spread = [](const Tensor& y) { return std::sqrt(mean(sqr(y)).item()); };
+    const Tensor want = mixture.expected_on_device(x, residual), here = out.to_device(Device::cpu());
+    expect_close(div(here, spread(want)), div(want, spread(want)), 1e-5, what);
+    // Activations are rounded to 8 bits twice, and what differs in the last bit may be rounded the other way.
+    const auto first = [](const Tensor& y) { return rows_of(y, 0, 9); };
+    const Tensor on_host = mixture.expected_on_host(first(x), first(residual));
+    EXPECT_LE(spread(sub(first(here), on_host)), 1e-2 * spread(on_host)) << what;
+    for (const int64_t tokens : {1, 2, 3, 8, 9, 40, 129}) {
+      const auto some = [&](const Tensor& y) { return rows_of(y, 0, tokens); };
+      expect_identical(mixture.mix(some(x), some(residual)), some(out), cat(what, ": ", tokens, " of ", kTokens));
+    }
+    for (const int64_t token : {1, 62, 170, 299}) {
+      const auto alone = [&](const Tensor& y) { return rows_of(y, token, 1); };
+      expect_identical(mixture.mix(alone(x), alone(residual)), alone(out), cat(what, ": token ", token));
+    }
+  }
+}
+
+// The host is never asked: what is recorded gives the same bits whenever it is started, for any x.
+TEST_F(CudaExperts, PackedAreRecorded) {
+  const Mixture mixture(DType::kQ4_K, DType::kQ6_K, 512, 768, 20, 4, false);
+  for (const int64_t tokens : {1, 3, 70}) {
+    const Tensor x = there(randn({tokens, 512}, 1)), residual = there(randn({tokens, 512}, 2));
+    const Tensor out = empty(x.shape(), DType::kF32, Device::cuda());
+    ASSERT_TRUE(mixture.mix(x, residual, out));
+    const auto graph = record_graph(Device::cuda(), [&] { EXPECT_TRUE(mixture.mix(x, residual, out)); });
+    for (const uint64_t seed : {3, 4, 3}) {
+      const Tensor other = randn({tokens, 512}, seed);
+      device_memory(Device::cuda())
+          .copy_from_host(Device::cuda(), x.raw(), other.raw(), static_cast<size_t>(tokens) * 512 * sizeof(float));
+      for (int i = 0; i < 3; ++i) graph->start();
+      expect_identical(out, mixture.mix(other, residual), cat(tokens, " tokens"));
+    }
+  }
+}
+
+TEST_F(CudaExperts, WeightsThatDoNotFitAreLeftToOthers) {
+  Mixture mixture(DType::kQ4_K, DType::kQ4_K, 256, 256, 4, 2, false);
+  const Tensor x = there(randn({2, 256}, 1)), out = empty(x.shape(), DType::kF32, Device::cuda());
+  const auto with = [&](DType dtype, const Tensor* ExpertWeights::*part) {
+    const Tensor other =
+        there(is_packed(dtype) ? packed_weights(256, 256, dtype, 9) : randn({256, 256}, 9).to_dtype(dtype));
+    std::vector<ExpertWeights> experts = mixture.experts();
+    experts[3].*part = &other;
+    std::swap(experts, mixture.experts());
+    const bool mixed = mixture.mix(x, {}, out);
+    std::swap(experts, mixture.experts());
+    return mixed;
+  };
+  EXPECT_TRUE(mixture.mix(x, {}, out));
+  EXPECT_FALSE(with(DType::kQ6_K, &ExpertWeights::up));
+  EXPECT_FALSE(with(DType::kQ6_K, &ExpertWeights::down));
+  EXPECT_FALSE(with(DType::kF16, &ExpertWeights::down));
+  const Mixture unknown(DType::kIQ4_NL, DType::kQ4_K, 256, 256, 4, 2, false);
+  EXPECT_FALSE(unknown.mix(x, {}, out));
+}
+
+}  // namespace
+}  // namespace wick
+#endif
