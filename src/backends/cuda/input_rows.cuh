@@ -63,6 +63,11 @@ class InputRow {
   __device__ __forceinline__ InputRow(const WeightPlan& plan, int64_t row, Shared& shared)
       : InputRow(plan, row, shared, Norm(plan)) {}
   __device__ __forceinline__ InputRow(const WeightPlan& plan, int64_t row, Shared& shared, const Norm& norm)
+      : InputRow(plan, row, shared, norm, [] {}) {}
+  // between(): what else is to be started while x is on its way.
+  template <typename Between>
+  __device__ __forceinline__ InputRow(const WeightPlan& plan, int64_t row, Shared& shared, const Norm& norm,
+                                      const Between& between)
       : x_(static_cast<const X*>(plan.x) + row * plan.k),
         up_(plan.up ? plan.up + row * plan.k : nullptr),
         weight_(plan.norm_weight),
@@ -74,6 +79,7 @@ class InputRow {
       if (i < k_) held_[j] = load_four(x_ + i);
       held_weight_[j] = norm.weight[j];
     }
+    between();
     if (!kMost && !weight_) return;
     walk([&](int, float4 x, float4 weight) {
       square = __fmaf_rn(x.x, x.x, square);

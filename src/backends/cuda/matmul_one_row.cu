@@ -334,16 +334,19 @@ __global__ void __launch_bounds__(kThreads, 2)
     copies.choose(experts.ids[token]);
   }
   finish.fetch();
+  const auto start_chosen = [&] {
+    if (kUse == Use::kChosen) start_copies();
+  };
   if (plan.norm_weight) {
-    const InputRow<float, false, false> row(plan, first_row, reduced, norm);
+    const InputRow<float, false, false> row(plan, first_row, reduced, norm, start_chosen);
     row.each([&](int64_t i, float4 four) {
       *reinterpret_cast<uint2*>(x + static_cast<int>(i) / 2) = {round_pair<T>(four.x, four.y),
                                                                 round_pair<T>(four.z, four.w)};
     });
   } else {
+    start_chosen();
     round_plain<T>(static_cast<const float*>(plan.x) + int64_t{first_row} * k, rows, k, pitch, x);
   }
-  if (kUse == Use::kChosen) start_copies();
   __syncthreads();
 
   const uint32_t* x_part = x + part.begin / 2 + threadIdx.x % 4;

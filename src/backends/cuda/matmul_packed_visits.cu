@@ -156,11 +156,12 @@ __global__ void __launch_bounds__(kMostWarps * 32, 2)
     id = __ldcg(experts.ids + which);
     const int64_t token = which / experts.chosen;
     const bool packs = threadIdx.x < kThreads;
-    float inverse = 1;
-    if (packs) inverse = Row(job.input, token, reduced, norm).inverse();
-    start_all();
-    const float* x = static_cast<const float*>(job.input.x) + token * job.k;
-    if (packs) pack({x, job.input.norm_weight, inverse, kThreads / 32});
+    if (packs) {
+      const float inverse = Row(job.input, token, reduced, norm, start_all).inverse();
+      pack({static_cast<const float*>(job.input.x) + token * job.k, job.input.norm_weight, inverse, kThreads / 32});
+    } else {
+      start_all();
+    }
   } else {
     let_next_start();
     const int visit = which * rows + min(lane, rows - 1);
