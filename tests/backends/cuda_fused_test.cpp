@@ -75,17 +75,22 @@ TEST_F(CudaFused, GatedProducts) {
 TEST_F(CudaFused, RowsOfFusedProductsDoNotDependOnTheOthers) {
   const FusedKernels& fused = *fused_kernels(Device::cuda());
   const auto there = [](const Tensor& x) { return x.to_device(Device::cuda()); };
-  for (const DType dtype : {DType::kBF16, DType::kF16}) {
-    for (const auto& [k, n] : {std::pair<int64_t, int64_t>{8, 8}, {200, 131}, {1032, 1000}, {4864, 264}}) {
+  const auto make = [&](int64_t n, int64_t k, DType dtype, uint64_t seed) {
+    return there(is_packed(dtype) ? packed_weights(n, k, dtype, seed) : mul(randn({n, k}, seed), 0.05).to_dtype(dtype));
+  };
+  for (const DType dtype : {DType::kBF16, DType::kF16, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ8_0,
+                            DType::kQ4_0, DType::kQ4_1}) {
+    for (auto [k, n] : {std::pair<int64_t, int64_t>{8, 8}, {200, 131}, {1032, 1000}, {4864, 264}}) {
+      if (is_packed(dtype)) k = (k + 255) / 256 * 256;
       const int64_t sizes[] = {n, 72, 24};
       std::array<Tensor, 3> weights, biases, residuals;
       constexpr int64_t kRows = 300;
       for (size_t i = 0; i < 3; ++i) {
-        weights[i] = there(mul(randn({sizes[i], k}, 21 + i), 0.05).to_dtype(dtype));
+        weights[i] = make(sizes[i], k, dtype, 21 + i);
         biases[i] = i == 1 ? Tensor{} : there(randn({sizes[i]}, 31 + i));
         residuals[i] = i == 2 ? Tensor{} : there(randn({kRows, sizes[i]}, 41 + i));
       }
-      const Tensor up = there(mul(randn({n, k}, 51), 0.05).to_dtype(dtype)), x = there(randn({kRows, k}, 52));
+      const Tensor up = make(n, k, dtype, 51), x = there(randn({kRows, k}, 52));
       // [rows, all results] of these rows of x.
       const auto results = [&](int64_t first, int64_t rows) {
         const LinearInput input{narrow(x, 0, first, rows), {}, 0, {}};

@@ -14,7 +14,6 @@ namespace {
 constexpr int kGroups = 2, kThreadCount = (kGroups + 1) * 128;
 constexpr int kTileM = kGroups * 64, kTileN = kPlaneTile;
 constexpr int kBoxBytes = 128;  // of a row
-constexpr int kSuperGroups = kSuper / 32;
 
 struct PlanePlan {
   MappedPlan mapped;  // x in codes, the planes as weights[0]
@@ -37,7 +36,8 @@ struct PlaneShape {
   static constexpr int note_bytes = x_note_bytes + static_cast<int>(sizeof(Notes));
   static constexpr int stages = kBy32 ? 7 : 5, note_slots = kBy32 && kMinima ? 2 : 3;
   static constexpr int bytes = stages * stage_bytes + note_slots * note_bytes + kSwizzleBytes;
-  static_assert(half_bytes % kSwizzleBytes == 0 && note_bytes % 16 == 0 && bytes <= 226 * 1024);
+  static_assert(boxes == (kBy32 ? kSuperGroups / 2 : 2) && half_bytes % kSwizzleBytes == 0 && note_bytes % 16 == 0 &&
+                bytes <= 226 * 1024);
 };
 
 #if WICK_HOPPER

@@ -16,6 +16,7 @@
 namespace wick::cuda {
 
 inline constexpr int kSuper = 256;  // rows are filled up with zeros to a multiple of it
+inline constexpr int kSuperGroups = kSuper / 32;
 __host__ __device__ inline int64_t packed_columns(int64_t k) { return (k + kSuper - 1) / kSuper * kSuper; }
 
 // The columns of a group that lane t has.
@@ -96,7 +97,8 @@ struct GroupScales {
   static constexpr int kSteps = 1;  // of a group
   uint32_t steps[2], mins[2];       // four groups each
   float scale, min_scale;
-  __device__ __forceinline__ int step(int group) const { return byte_at(steps[group / 4], group % 4); }
+  __device__ __forceinline__ int step(int group) const { return byte_at(group < 4 ? steps[0] : steps[1], group % 4); }
+  __device__ __forceinline__ int min(int group) const { return byte_at(group < 4 ? mins[0] : mins[1], group % 4); }
   // What the sums of activations are multiplied with, four of lane t.
   __device__ __forceinline__ uint32_t of_sums(int t) const { return t == 0 ? mins[0] : t == 1 ? mins[1] : 0; }
 };
@@ -163,7 +165,7 @@ struct Codes<BlockQ6_K> {
     uint32_t steps[4];
     float scale;
     __device__ __forceinline__ int step(int half_group) const {
-      return signed_byte_at(steps[half_group / 4], half_group % 4);
+      return signed_byte_at(of_sums(half_group / 4), half_group % 4);
     }
     // What the sums of activations are multiplied with, four of lane t.
     __device__ __forceinline__ uint32_t of_sums(int t) const {

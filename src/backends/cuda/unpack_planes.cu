@@ -4,6 +4,22 @@
 namespace wick::cuda {
 namespace {
 
+// Two times four columns of lane t in group 2j + u; together where they are neighbours.
+template <Order kOrder, typename Word>
+__device__ __forceinline__ void put_words(char* to, int j, int u, int t, Word first, Word second) {
+  constexpr int kBytes = sizeof(Word) / 4;  // of a column
+  struct alignas(2 * sizeof(Word)) Pair {
+    Word first, second;
+  };
+  char* const place = to + column_of_word(kOrder, j, u, t, 0) * kBytes;
+  if constexpr (kOrder == Order::kEight) {
+    *reinterpret_cast<Pair*>(place) = {first, second};
+  } else {
+    *reinterpret_cast<Word*>(place) = first;
+    *reinterpret_cast<Word*>(to + column_of_word(kOrder, j, u, t, 1) * kBytes) = second;
+  }
+}
+
 // 16 lanes make a row's super: lane t of pair j of groups.
 template <typename Block>
 __global__ void __launch_bounds__(kThreads)
@@ -39,36 +55,37 @@ __global__ void __launch_bounds__(kThreads)
   for (int u = 0; u < 2; ++u) {
     const uint2 both = Format::codes(raw, j, u, of);
     const int group = 2 * j + u;
-#pragma unroll
-    for (int w = 0; w < 2; ++w) {
-      const uint32_t four = w ? both.y : both.x;
-      char* const four_to = to + column_of_word(Format::kOrder, j, u, t, w) * kBytes;
-      if constexpr (Format::kBy32) {
-        *reinterpret_cast<uint2*>(four_to) = group < left ? halves_of(four) : uint2{0, 0};
-      } else {
-        const int step = of.step(Format::Scales::kSteps == 2 ? group * 2 + w : group);
-        uint32_t few[4], many[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int weight = step * (byte_at(four, i) - Format::kOffset);
-          few[i] = static_cast<uint32_t>(weight & 63);
-          many[i] = static_cast<uint32_t>(weight >> 6);
-        }
-        *reinterpret_cast<uint32_t*>(four_to) = pack_bytes(few[0], few[1], few[2], few[3]);
-        *reinterpret_cast<uint32_t*>(four_to + rows * supers * kSuper) = pack_bytes(many[0], many[1], many[2], many[3]);
-      }
-    }
     if constexpr (Format::kBy32) {
+      const bool is_there = group < left;
+      put_words<Format::kOrder>(to, j, u, t, is_there ? halves_of(both.x) : uint2{0, 0},
+                                is_there ? halves_of(both.y) : uint2{0, 0});
       if (t == 0) {
         note.steps[group][note_place(row_in_tile)] = of.step(group);
         if constexpr (kHasMinima<Format>) note.mins[group][note_place(row_in_tile)] = of.other(group);
       }
+    } else {
+      uint32_t low[2], high[2];
+#pragma unroll
+      for (int w = 0; w < 2; ++w) {
+        const int step = of.step(Format::Scales::kSteps == 2 ? group * 2 + w : group);
+        uint32_t few[4], many[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int weight = step * (byte_at(w ? both.y : both.x, i) - Format::kOffset);
+          few[i] = static_cast<uint32_t>(weight & 63);
+          many[i] = static_cast<uint32_t>(weight >> 6);
+        }
+        low[w] = pack_bytes(few[0], few[1], few[2], few[3]);
+        high[w] = pack_bytes(many[0], many[1], many[2], many[3]);
+      }
+      put_words<Format::kOrder>(to, j, u, t, low[0], low[1]);
+      put_words<Format::kOrder>(to + rows * supers * kSuper, j, u, t, high[0], high[1]);
     }
   }
   if constexpr (!Format::kBy32) {
     if (lane == 0) note.scales[row_in_tile] = {of.scale, of.min_scale};
     if constexpr (kHasMinima<Format>) {
-      if (lane < 8) note.mins[row_in_tile][lane] = __int2half_rn(byte_at(of.mins[lane / 4], lane % 4));
+      if (lane < 8) note.mins[row_in_tile][lane] = __int2half_rn(of.min(lane));
     }
   }
 }
