@@ -235,16 +235,23 @@ class ModelBench {
   uint64_t drawn_ = 0;
 };
 
-// Bytes of weights that one token needs: all but the embedding, and of experts those that are chosen.
-double active_bytes(const Checkpoint& checkpoint, const ModelShape& shape) {
+// Of the weights that one token needs, all but the embedding and of experts those that are chosen.
+struct ActiveWeights {
+  double bytes = 0;
+  double of_layers = 0;  // their number: a prompt meets them with all of its tokens, what makes logits with one
+};
+ActiveWeights active_weights(const Checkpoint& checkpoint, const ModelShape& shape) {
   const Json config = shape.config();
   const auto experts = static_cast<double>(config.get("num_experts", int64_t{1}));
   const auto chosen = static_cast<double>(config.get("num_experts_per_tok", int64_t{1}));
-  double sum = 0;
+  ActiveWeights sum;
   for (const TensorEntry& entry : checkpoint.entries()) {
     if (entry.name == "token_embd.weight" && !shape.tied) continue;
-    const bool of_expert = entry.name.find("_exps.") != std::string::npos;
-    sum += static_cast<double>(entry.bytes) * (of_expert ? chosen / experts : 1);
+    const double share = entry.name.find("_exps.") != std::string::npos ? chosen / experts : 1;
+    sum.bytes += share * static_cast<double>(entry.bytes);
+    if (entry.name.starts_with("blk.") && entry.shape.rank() > 1) {
+      sum.of_layers += share * static_cast<double>(entry.shape.numel());
+    }
   }
   return sum;
 }
@@ -254,7 +261,8 @@ void bench_model(const std::string& name, const std::string& type, int64_t most)
   const ModelShape& shape = model_shape(name);
   auto start = Clock::now();
   const Checkpoint checkpoint = Checkpoint::parse(random_gguf(shape, QuantizePlan::named(type)));
-  const double made = seconds_since(start), bytes = active_bytes(checkpoint, shape);
+  const double made = seconds_since(start);
+  const auto [bytes, of_layers] = active_weights(checkpoint, shape);
   start = Clock::now();
   ModelOptions options;
   options.device = Device::cuda();
@@ -280,9 +288,9 @@ void bench_model(const std::string& name, const std::string& type, int64_t most)
   writing(1, 16);
   std::vector<double> times;
   for (int i = 0; i < 5; ++i) times.push_back(bench.read(2048));
-  const double seconds = median(times), parameters = 2.0 * bytes / (type == "bf16" ? 2 : 0.606) * 2048;
+  const double seconds = median(times);
   fmt::print("reading 2048: {:.0f} tokens/s, {:.1f} % of product\n", 2048 / seconds,
-             100 * parameters / seconds / limits.products_per_second);
+             100 * 2 * of_layers * 2048 / seconds / limits.products_per_second);
   for (int64_t s = 0; s < most; ++s) bench.read(1024, static_cast<size_t>(s));
   for (const int64_t sequences : {1, 2, 4, 8, 16, 32, 64}) {
     if (sequences <= most) writing(sequences, 1024);
