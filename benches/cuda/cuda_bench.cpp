@@ -1,6 +1,6 @@
-// Speed on a CUDA device, with random weights of real shapes: `bench_cuda ops`, `bench_cuda linear TYPE ROWS N K`,
-// `bench_cuda experts TYPE DOWN_TYPE TOKENS`, `bench_cuda attention TYPE SEQUENCES CONTEXT` and `bench_cuda model SHAPE
-// TYPE [LARGEST BATCH]`. Every number stands beside its share of the device's limits.
+// Speed on a CUDA device, with random weights of real shapes: `bench_cuda ops`, `bench_cuda linear TYPE ROWS N K
+// [plain]` (without a norm), `bench_cuda experts TYPE DOWN_TYPE TOKENS`, `bench_cuda attention TYPE SEQUENCES CONTEXT`
+// and `bench_cuda model SHAPE TYPE [LARGEST BATCH]`. Every number stands beside its share of the device's limits.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -305,10 +305,10 @@ int main(int count, char** arguments) {
     const std::string what = count > 1 ? arguments[1] : "";
     if (what == "ops") {
       wick::bench_ops();
-    } else if (what == "linear" && count == 6) {
+    } else if (what == "linear" && count >= 6) {
       const auto dtype = wick::dtype_named(arguments[2]);
       wick::time_linear(wick::Limits(), *dtype, std::atoll(arguments[3]), std::atoll(arguments[4]),
-                        std::atoll(arguments[5]), true);
+                        std::atoll(arguments[5]), count == 6);
     } else if (what == "experts" && count == 5) {
       const auto dtype = wick::dtype_named(arguments[2]), down_dtype = wick::dtype_named(arguments[3]);
       wick::time_experts(wick::Limits(), *dtype, *down_dtype, std::atoll(arguments[4]));
@@ -319,7 +319,7 @@ int main(int count, char** arguments) {
       wick::bench_model(arguments[2], arguments[3], count > 4 ? std::atoll(arguments[4]) : 8);
     } else {
       fmt::print(stderr,
-                 "bench_cuda ops | linear TYPE ROWS N K | experts TYPE DOWN_TYPE TOKENS | "
+                 "bench_cuda ops | linear TYPE ROWS N K [plain] | experts TYPE DOWN_TYPE TOKENS | "
                  "attention TYPE SEQUENCES CONTEXT | model SHAPE TYPE [LARGEST BATCH]\n");
       return 2;
     }
