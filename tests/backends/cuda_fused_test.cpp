@@ -132,6 +132,38 @@ TEST_F(CudaFused, RowsOfFusedProductsDoNotDependOnTheOthers) {
   }
 }
 
+// Products of one x with weights of several types run side by side; what comes behind sees the results of all.
+TEST_F(CudaFused, ProductsOfSeveralTypes) {
+  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  constexpr int64_t kColumns = 4096, kRows = 1000;
+  const auto there = [](const Tensor& x) { return x.to_device(Device::cuda()); };
+  const DType types[] = {DType::kQ4_K, DType::kQ4_K, DType::kQ6_K, DType::kQ8_0, DType::kBF16, DType::kQ5_K};
+  constexpr size_t kTypes = std::size(types);
+  std::array<Tensor, kTypes> weights, outs, alone;
+  for (size_t i = 0; i < kTypes; ++i) {
+    weights[i] = there(is_packed(types[i]) ? packed_weights(kRows, kColumns, types[i], i)
+                                           : mul(randn({kRows, kColumns}, i), 0.02).to_dtype(types[i]));
+    outs[i] = empty({1, kRows}, DType::kF32, Device::cuda());
+    alone[i] = empty({1, kRows}, DType::kF32, Device::cuda());
+  }
+  const Tensor norm = there(randn({kColumns}, 10));
+  for (uint64_t round = 0; round < 20; ++round) {
+    // x is written just before, as by the layer before it.
+    const Tensor x = add(there(randn({1, kColumns}, 20 + round)), 0.125);
+    const LinearInput input{x, norm, 1e-5f, {}};
+    std::vector<LinearJob> jobs;
+    for (size_t i = 0; i < kTypes; ++i) jobs.push_back({weights[i], {}, {}, outs[i]});
+    fused.linear(input, jobs);
+    std::array<Tensor, kTypes> seen;
+    for (size_t i = 0; i < kTypes; ++i) seen[i] = add(outs[i], 1.0);
+    for (size_t i = 0; i < kTypes; ++i) {
+      jobs[i].out = alone[i];
+      fused.linear(input, {&jobs[i], 1});
+      expect_identical(seen[i], add(alone[i], 1.0), cat(to_string(types[i]), ", round ", round));
+    }
+  }
+}
+
 struct Mixture {
   int64_t experts, chosen, tokens;
   bool sigmoid;

@@ -63,6 +63,12 @@ WeightPlan plan_of(const LinearInput& input, std::span<const LinearJob> jobs, si
   return plan;
 }
 
+// Whether a job with such weights can be in a plan.
+bool fits_plan(const Tensor& x, const Tensor& weight) {
+  return (x.dtype() == DType::kF32 || x.dtype() == weight.dtype()) && joins(weight, weight) && x.dim(1) % 4 == 0 &&
+         aligned(x.raw(), 16);
+}
+
 }  // namespace
 
 bool gated_linear(const LinearInput& input, const LinearJob& gate, const LinearJob& up) {
@@ -83,16 +89,23 @@ bool gated_linear(const LinearInput& input, const LinearJob& gate, const LinearJ
 void linear(const LinearInput& input, std::span<const LinearJob> jobs) {
   const Tensor& x = input.x;
   if (x.dim(0) == 0) return;
+  const Runtime& use = runtime(x.device());
   Tensor plain;
+  bool follows = false;  // the plan before it leads
   for (size_t first = 0; first < jobs.size();) {
-    const Tensor& weight = jobs[first].weight;
-    const bool fits = x.dtype() == DType::kF32 || x.dtype() == weight.dtype();
-    if (!fits || !joins(weight, weight) || x.dim(1) % 4 != 0 || !aligned(x.raw(), 16)) {
+    if (!fits_plan(x, jobs[first].weight)) {
       if (!plain.defined()) plain = plain_input(input);
       multiply_alone(plain, jobs[first++]);
+      follows = false;
       continue;
     }
-    const WeightPlan plan = plan_of(input, jobs, first);
+    WeightPlan plan = plan_of(input, jobs, first);
+    plan.follows = follows;
+    if (first < jobs.size() && fits_plan(x, jobs[first].weight) && runs_beside(use, plan)) {
+      size_t behind = first;
+      plan.leads = runs_beside(use, plan_of(input, jobs, behind));
+    }
+    follows = plan.leads;
     is_packed(plan.dtype) ? multiply_packed(x.device(), plan) : multiply_weights(x.device(), plan);
   }
 }

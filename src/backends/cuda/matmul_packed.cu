@@ -94,6 +94,10 @@ bool takes_gated(const Runtime& use, const WeightPlan& plan) {
   return takes_gated_weights(use, plan);
 }
 
+bool runs_beside(const Runtime& use, const WeightPlan& plan) {
+  return is_packed(plan.dtype) && fits_packed(use, plan) && fits_packed_stream(use, plan);
+}
+
 void multiply_packed(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   if (!fits_packed(use, plan)) return multiply_unpacked(device, plan);

@@ -84,16 +84,17 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const
     if (next_lower) next_tile += tile_step;
     next_lower ^= 1;
   };
-  let_next_start();
+  if (!plan.leads) let_next_start();
   if (warp < stream.warps && lane == 0) {
     for (int i = 0; i < slots; ++i) init_barrier(full + static_cast<uint32_t>(i * 8), 1);
     publish_barriers();
-    if (!plan.steady) wait_for_previous();
+    if (!plan.steady && !plan.follows) wait_for_previous();
     for (int i = 0; i < slots; ++i) fetch_next();
   }
   const typename InputRow<X, false, false>::Norm norm(plan);
 
-  wait_for_previous();
+  if (!plan.follows) wait_for_previous();
+  if (plan.leads) let_next_start();
   if (threadIdx.x < kThreads) {
     const InputRow<X, false, false> row(plan, 0, reduced, norm);
     pack_row<Format>(
@@ -166,6 +167,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const
     if (is_there && (!plan.gated || lane % 2 == 0)) static_cast<X*>(job.out)[place.row] = to<X>(product);
     __syncwarp();
   }
+  if (plan.follows) wait_for_previous();  // who waits for this kernel waits for that one, too
 #endif
 }
 

@@ -35,6 +35,10 @@ struct WeightPlan {
   bool gated = false;
 
   bool steady = false;  // the weights have been there for long: they may be read while earlier kernels still run
+
+  // Plans of one x that run side by side: the first lets the next start once x is there, and that one only waits for it
+  // at its end. Both need runs_beside.
+  bool leads = false, follows = false;
 };
 
 // Weights of f16 or bf16. One row of x, in f32, or `rows` of them of which a block needs all; and a few rows as they
@@ -74,5 +78,6 @@ void round_rows(Device device, const WeightPlan& plan, void* out);
 void multiply_weights(Device device, const WeightPlan& plan);
 // Packed weights.
 void multiply_packed(Device device, const WeightPlan& plan);
+bool runs_beside(const Runtime& use, const WeightPlan& plan);
 
 }  // namespace wick::cuda
