@@ -297,6 +297,18 @@ void bench_model(const std::string& name, const std::string& type, int64_t most)
   }
 }
 
+DType type_called(const char* name) {
+  if (const auto dtype = dtype_named(name)) return *dtype;
+  throw Error(ErrorCode::kInvalidArgument, cat("there is no type '", name, "'"));
+}
+
+int64_t count_of(const char* text) {
+  char* end = nullptr;
+  const int64_t count = std::strtoll(text, &end, 10);
+  if (*text != 0 && *end == 0 && count > 0) return count;
+  throw Error(ErrorCode::kInvalidArgument, cat("'", text, "' is not a whole number above 0"));
+}
+
 }  // namespace
 }  // namespace wick
 
@@ -305,18 +317,17 @@ int main(int count, char** arguments) {
     const std::string what = count > 1 ? arguments[1] : "";
     if (what == "ops") {
       wick::bench_ops();
-    } else if (what == "linear" && count >= 6) {
-      const auto dtype = wick::dtype_named(arguments[2]);
-      wick::time_linear(wick::Limits(), *dtype, std::atoll(arguments[3]), std::atoll(arguments[4]),
-                        std::atoll(arguments[5]), count == 6);
+    } else if (what == "linear" && (count == 6 || (count == 7 && std::string(arguments[6]) == "plain"))) {
+      wick::time_linear(wick::Limits(), wick::type_called(arguments[2]), wick::count_of(arguments[3]),
+                        wick::count_of(arguments[4]), wick::count_of(arguments[5]), count == 6);
     } else if (what == "experts" && count == 5) {
-      const auto dtype = wick::dtype_named(arguments[2]), down_dtype = wick::dtype_named(arguments[3]);
-      wick::time_experts(wick::Limits(), *dtype, *down_dtype, std::atoll(arguments[4]));
+      wick::time_experts(wick::Limits(), wick::type_called(arguments[2]), wick::type_called(arguments[3]),
+                         wick::count_of(arguments[4]));
     } else if (what == "attention" && count == 5) {
-      const auto dtype = wick::dtype_named(arguments[2]);
-      wick::time_attention(wick::Limits(), std::atoll(arguments[3]), std::atoll(arguments[4]), *dtype);
-    } else if (what == "model" && count > 3) {
-      wick::bench_model(arguments[2], arguments[3], count > 4 ? std::atoll(arguments[4]) : 8);
+      wick::time_attention(wick::Limits(), wick::count_of(arguments[3]), wick::count_of(arguments[4]),
+                           wick::type_called(arguments[2]));
+    } else if (what == "model" && (count == 4 || count == 5)) {
+      wick::bench_model(arguments[2], arguments[3], count > 4 ? wick::count_of(arguments[4]) : 8);
     } else {
       fmt::print(stderr,
                  "bench_cuda ops | linear TYPE ROWS N K [plain] | experts TYPE DOWN_TYPE TOKENS | "

@@ -1,5 +1,5 @@
 #include "backends/cuda/attention_tiles.cuh"
-#include "backends/cuda/hopper.cuh"
+#include "backends/cuda/ring.cuh"
 #include "backends/cuda/tensor_map.h"
 
 // Attention of many rows on Hopper. One warp fetches splits of keys and values, two groups of four have 64 rows each:
@@ -27,17 +27,6 @@ struct MappedAttention {
 };
 
 #if WICK_HOPPER
-// Slots are used in turn; each full barrier has a parity that changes with the turns.
-struct Turn {
-  uint32_t slot, parity;
-  __device__ __forceinline__ void advance() {
-    if (++slot == kSlots) {
-      slot = 0;
-      parity ^= 1;
-    }
-  }
-};
-
 // By a warp, each of whose first lanes has a block of every split. Keys come in rows of four components with 16 tokens
 // each, 128 bytes that the swizzle turns by the row r: products that take rows of 32 bytes, whose halves change places
 // every four, find component i of the four at i ^ r / 2 % 4, as QueryRows puts them too.
@@ -49,18 +38,18 @@ __device__ __forceinline__ void fetch_splits(const MappedAttention& mapped, cons
   const int lane = threadIdx.x % 32;
   const int32_t* table = plan.rows.table + tile.sequence * plan.rows.table_row;
   const TileSight sight(plan, tile, kTileRows);
-  Turn turn{0, 1};
+  Turn<kSlots> turn{0, 1};
   for (int split = sight.first_split; split <= sight.last_split; ++split) {
     const int block = split * kBlocks + lane;
     const bool fetches = lane < kBlocks && sight.has(block);
     const int id = fetches ? table[block] : 0;
     const int bytes = __popc(__ballot_sync(0xffffffffu, fetches)) * M::block;
     const auto fetch = [&](const auto& boxes) {
-      const uint32_t barrier = full + turn.slot * 8;
-      wait_barrier(empty + turn.slot * 8, turn.parity);
+      const uint32_t barrier = full + turn.at * 8;
+      wait_barrier(empty + turn.at * 8, turn.parity);
       if (lane == 0) arrive_and_expect(barrier, bytes);
       __syncwarp();
-      if (fetches) boxes(ring + turn.slot * M::side + lane * M::block, barrier);
+      if (fetches) boxes(ring + turn.at * M::side + lane * M::block, barrier);
       turn.advance();
     };
     fetch([&](uint32_t to, uint32_t barrier) {
@@ -223,9 +212,9 @@ class Group {
       release();
       float most[2] = {-INFINITY, -INFINITY};
       if (sight.masks(split) || plan_.soft_cap > 0 || plan_.slopes) {
-        wait_barrier(full_ + turn_.slot * 8, turn_.parity);
+        wait_barrier(full_ + turn_.at * 8, turn_.parity);
         auto* odd_keys = static_cast<uint32_t*>(__cvta_shared_to_generic(odd_keys_)) + (odd_turn_ ^= kTiles);
-        auto* values = static_cast<char*>(__cvta_shared_to_generic(ring_ + turn_.slot * M::side));
+        auto* values = static_cast<char*>(__cvta_shared_to_generic(ring_ + turn_.at * M::side));
         const bool odd = sight.masks(split) && take_out_odd<T, kDim>(values, odd_keys);
         const LaneRows rows = lane_rows();
 #pragma unroll
@@ -276,7 +265,7 @@ class Group {
 
   // The slot at hand is free for this warp.
   __device__ __forceinline__ void release() {
-    if (threadIdx.x % 32 == 0) arrive(full_ + (kSlots + turn_.slot) * 8);
+    if (threadIdx.x % 32 == 0) arrive(full_ + (kSlots + turn_.at) * 8);
     turn_.advance();
   }
 
@@ -284,10 +273,10 @@ class Group {
   __device__ __forceinline__ void multiply_keys(float (&scores)[kTiles][kKeys / 8][4]) {
     // Rows of 32 bytes, 8 after 256 of them; the next 16 keys are a block on.
     constexpr uint32_t kLayout = 3u << 30 | 256 >> 4;
-    const uint32_t keys = (ring_ + turn_.slot * M::side) >> 4 | uint32_t{M::block >> 4} << 16;
+    const uint32_t keys = (ring_ + turn_.at * M::side) >> 4 | uint32_t{M::block >> 4} << 16;
     const uint32_t query = held(describe(queries_));  // or eight of them would be kept
     auto& sum = reinterpret_cast<float(&)[64]>(scores);
-    wait_barrier(full_ + turn_.slot * 8, turn_.parity);
+    wait_barrier(full_ + turn_.at * 8, turn_.parity);
     begin_products();
     multiply_columns_async<T, kLayout, false>(sum, query, keys);
 #pragma unroll
@@ -303,7 +292,7 @@ class Group {
                                                   float (&total)[2], float (&sums)[kDim / 2]) {
     // 64 components of a token are a row of 128 bytes, 8 tokens after 1024 of them; the next 64 are 16 rows on.
     constexpr uint32_t kLayout = 1u << 30 | kSwizzleBytes >> 4;
-    const uint32_t values = (ring_ + turn_.slot * M::side) >> 4 | (kTokens * 128u >> 4) << 16;
+    const uint32_t values = (ring_ + turn_.at * M::side) >> 4 | (kTokens * 128u >> 4) << 16;
 #pragma unroll
     for (int i = 0; i < kTiles; ++i) {
       // Not in place: what products wrote must not change while others are under way.
@@ -317,7 +306,7 @@ class Group {
       pack_weights<T>(tile, 0, weights[0]);
       pack_weights<T>(tile, 1, weights[1]);
       // Each time, or the compiler would put all products behind the last weights.
-      wait_barrier(full_ + turn_.slot * 8, turn_.parity);
+      wait_barrier(full_ + turn_.at * 8, turn_.parity);
       begin_products();
       multiply_columns_async<T, kDim, kLayout>(i > 0, sums, weights[0], values + 2 * i * (M::block >> 4));
       multiply_columns_async<T, kDim, kLayout>(true, sums, weights[1], values + (2 * i + 1) * (M::block >> 4));
@@ -327,7 +316,7 @@ class Group {
 
   const AttentionPlan& plan_;
   uint32_t queries_, ring_, full_, odd_keys_;
-  Turn turn_{0, 0};
+  Turn<kSlots> turn_{0, 0};
   int odd_turn_ = 0;
 };
 #endif

@@ -1,6 +1,6 @@
 #include "backends/cuda/dependent_launch.cuh"
-#include "backends/cuda/hopper.cuh"
 #include "backends/cuda/matmul_mapped.cuh"
+#include "backends/cuda/ring.cuh"
 
 // Many rows of x on Hopper: blocks that stay, each for one tile after the other. One warp fetches, two groups of four
 // multiply 64 rows of x each. Products are added up in the order of the other kernels, to the same bits.
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kThreadCount, 1)
   if (group == kGroups) {
     give_registers<24>();
     if (warp == kGroups * 4 && lane == 0) {
-      uint32_t stage = 0, parity = 1;
+      Turn<Shape::stages> turn{0, 1};
       for (int unit = first_unit; unit < units; unit += unit_step) {
         const UnitPlace at = place_of_unit<Shape::cluster>(unit, units_m, tiles_n);
         const int first_m = (at.unit_m * Shape::cluster + rank) * kTileM;
@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(kThreadCount, 1)
                              : fetch_box(to, map, row, column, barrier);
         };
         for (int step = 0; step < steps; ++step) {
-          wait_barrier(empty + stage * 8, parity);
-          const uint32_t to = ring + stage * Shape::stage_bytes, barrier = full + stage * 8;
+          wait_barrier(empty + turn.at * 8, turn.parity);
+          const uint32_t to = ring + turn.at * Shape::stage_bytes, barrier = full + turn.at * 8;
           const int column = step * kBoxColumns;
           arrive_and_expect(barrier, Shape::stage_bytes);
           fetch_box(to, mapped.x, first_m, column, barrier);
@@ -76,16 +76,13 @@ __global__ void __launch_bounds__(kThreadCount, 1)
             fetch_half(to, 0, column, barrier);
             fetch_half(to, 1, column, barrier);
           }
-          if (++stage == Shape::stages) {
-            stage = 0;
-            parity ^= 1;
-          }
+          turn.advance();
         }
       }
     }
   } else {
     take_registers<240>();
-    uint32_t stage = 0, parity = 0;
+    Turn<Shape::stages> turn;
     const auto release = [&](uint32_t of) {
       if constexpr (Shape::cluster > 1) {
         if (lane < Shape::cluster) arrive_at(in_block(empty + of * 8, lane));
@@ -100,11 +97,11 @@ __global__ void __launch_bounds__(kThreadCount, 1)
 #pragma unroll 1
       for (int first = 0; first < steps; first += per_part) {
         const int last = min(steps, first + per_part);
-        uint32_t before = stage;
+        uint32_t before = turn.at;
 #pragma unroll 1
         for (int step = first; step < last; ++step) {
-          wait_barrier(full + stage * 8, parity);
-          const uint32_t from = ring + stage * Shape::stage_bytes;
+          wait_barrier(full + turn.at * 8, turn.parity);
+          const uint32_t from = ring + turn.at * Shape::stage_bytes;
           const uint32_t x = describe(from + group * (Shape::x_bytes / kGroups)), w = describe(from + Shape::x_bytes);
           begin_products();
 #pragma unroll
@@ -116,11 +113,8 @@ __global__ void __launch_bounds__(kThreadCount, 1)
             wait_products<1>();
             release(before);
           }
-          before = stage;
-          if (++stage == Shape::stages) {
-            stage = 0;
-            parity ^= 1;
-          }
+          before = turn.at;
+          turn.advance();
         }
         wait_products<0>();
         release(before);

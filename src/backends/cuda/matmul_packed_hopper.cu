@@ -1,8 +1,4 @@
-#include "backends/cuda/dependent_launch.cuh"
-#include "backends/cuda/hopper.cuh"
-#include "backends/cuda/matmul_mapped.cuh"
-#include "backends/cuda/packed_planes.cuh"
-#include "backends/cuda/packed_product.cuh"
+#include "backends/cuda/plane_tiles.cuh"
 
 // Many rows of x against packed weights on Hopper, with planes of codes instead of blocks. Blocks that stay take one
 // tile after the other: one warp fetches, two groups of four multiply 64 rows of x each with 96 rows of weights. While
@@ -11,138 +7,13 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kGroups = 2, kThreadCount = (kGroups + 1) * 128;
-constexpr int kTileM = kGroups * 64, kTileN = kPlaneTile;
-constexpr int kBoxBytes = 128;  // of a row
-
-struct PlanePlan {
-  MappedPlan mapped;  // x in codes, the planes as weights[0]
-  int tiles_n, units_m, supers;
-  int64_t padded_m;             // rows of x_notes of a super
-  const char *x_notes, *notes;  // [supers, padded_m] of InputScales, [supers, tiles_n] of TileNotes
-};
-
-// kCluster: two blocks of a cluster have the same weights and fetch half of their rows each.
-template <bool kBy32_, bool kMinima_, int kCluster>
-struct PlaneShape {
-  static constexpr bool kBy32 = kBy32_, kMinima = kMinima_;
-  static constexpr int cluster = kCluster;
-  using Notes = TileNotes<kBy32, kMinima>;
-  using XNotes = InputScales<kBy32, kMinima ? 8 : kBy32 ? 0 : 16>;
-  static constexpr int x_bytes = kTileM * kBoxBytes, half_bytes = kTileN / 2 * kBoxBytes, plane_bytes = 2 * half_bytes;
-  static constexpr int stage_bytes = x_bytes + kPlanes<kBy32> * plane_bytes;
-  static constexpr int boxes = kSuper * kCodeBytes<kBy32> / kBoxBytes;  // of a super
-  static constexpr int x_note_bytes = kTileM * static_cast<int>(sizeof(XNotes));
-  static constexpr int note_bytes = x_note_bytes + static_cast<int>(sizeof(Notes));
-  static constexpr int stages = kBy32 ? 7 : 5, note_slots = kBy32 && kMinima ? 2 : 3;
-  static constexpr int bytes = stages * stage_bytes + note_slots * note_bytes + kSwizzleBytes;
-  static_assert(boxes == (kBy32 ? kSuperGroups / 2 : 2) && half_bytes % kSwizzleBytes == 0 && note_bytes % 16 == 0 &&
-                bytes <= 226 * 1024);
-};
+constexpr int kThreadCount = (kPlaneGroups + 1) * 128;
 
 #if WICK_HOPPER
-// A place in a ring of kCount that is filled and emptied in turn.
-template <int kCount>
-struct Turn {
-  uint32_t at = 0, parity = 0;
-  __device__ __forceinline__ void advance() {
-    if (++at == kCount) {
-      at = 0;
-      parity ^= 1;
-    }
-  }
-};
-
-// Barriers of a ring, 8 bytes each: those that say full, then those that say empty.
-template <int kCount>
-struct RingBarriers {
-  uint32_t first;
-  __device__ __forceinline__ uint32_t full(uint32_t at) const { return first + at * 8; }
-  __device__ __forceinline__ uint32_t empty(uint32_t at) const { return first + (kCount + at) * 8; }
-  __device__ __forceinline__ void init(int readers) const {
-    for (uint32_t i = 0; i < kCount; ++i) {
-      init_barrier(full(i), 1);
-      init_barrier(empty(i), readers);
-    }
-  }
-};
-
-// Where a block finds and puts what.
-template <typename Shape>
-struct PlaneMemory {
-  uint32_t stages;
-  const char* notes;
-  RingBarriers<Shape::stages> of_stages;
-  RingBarriers<Shape::note_slots> of_notes;
-};
-
-// The supers of a block's tiles, one after the other.
-template <typename Shape>
-struct SuperWalk {
-  const PlanePlan& plan;
-  int unit = static_cast<int>(blockIdx.x) / Shape::cluster, super = 0;
-
-  __device__ __forceinline__ bool is_inside() const { return unit < plan.units_m * plan.tiles_n; }
-  __device__ __forceinline__ bool ends_tile() const { return super + 1 == plan.supers; }
-  __device__ __forceinline__ void advance() {
-    if (++super < plan.supers) return;
-    super = 0;
-    unit += static_cast<int>(gridDim.x) / Shape::cluster;
-  }
-  __device__ __forceinline__ UnitPlace place() const {
-    return place_of_unit<Shape::cluster>(unit, plan.units_m, plan.tiles_n);
-  }
-};
-
-template <typename Shape>
-__device__ __forceinline__ void fetch_tiles(const PlanePlan& plan, const PlaneMemory<Shape>& memory, int rank) {
-  Turn<Shape::stages> turn;
-  Turn<Shape::note_slots> note_turn;
-  const CUtensorMap &x = plan.mapped.x, &planes = plan.mapped.weights[0];
-  UnitPlace place{};
-  int first_m = 0;
-  for (SuperWalk<Shape> walk{plan}; walk.is_inside(); walk.advance()) {
-    if (walk.super == 0) {
-      place = walk.place();
-      first_m = (place.unit_m * Shape::cluster + rank) * kTileM;
-    }
-    const uint32_t note_barrier = memory.of_notes.full(note_turn.at);
-    const uint32_t note_to = shared_address(memory.notes) + note_turn.at * Shape::note_bytes;
-    wait_barrier(memory.of_notes.empty(note_turn.at), note_turn.parity ^ 1);
-    arrive_and_expect(note_barrier, Shape::note_bytes);
-    fetch_bytes(note_to,
-                plan.x_notes + (walk.super * plan.padded_m + first_m) * int64_t{sizeof(typename Shape::XNotes)},
-                Shape::x_note_bytes, note_barrier);
-    fetch_bytes(
-        note_to + Shape::x_note_bytes,
-        plan.notes + (int64_t{walk.super} * plan.tiles_n + place.tile_n) * int64_t{sizeof(typename Shape::Notes)},
-        sizeof(typename Shape::Notes), note_barrier);
-    note_turn.advance();
-    for (int box = 0; box < Shape::boxes; ++box) {
-      const uint32_t barrier = memory.of_stages.full(turn.at), to = memory.stages + turn.at * Shape::stage_bytes;
-      const int column = (walk.super * Shape::boxes + box) * kBoxColumns;
-      wait_barrier(memory.of_stages.empty(turn.at), turn.parity ^ 1);
-      arrive_and_expect(barrier, Shape::stage_bytes);
-      fetch_box(to, x, first_m, column, barrier);
-#pragma unroll
-      for (int i = 0; i < 2 * kPlanes<Shape::kBy32>; ++i) {
-        const int row = (i / 2 * plan.tiles_n + place.tile_n) * kTileN + i % 2 * (kTileN / 2);
-        const uint32_t half = to + Shape::x_bytes + i * Shape::half_bytes;
-        if constexpr (Shape::cluster > 1) {
-          if (i % 2 == rank) fetch_box_for(3, half, planes, row, column, barrier);
-        } else {
-          fetch_box(half, planes, row, column, barrier);
-        }
-      }
-      turn.advance();
-    }
-  }
-}
-
 // What four warps do. Sums are those of a thread as multiply_async leaves them.
 template <typename Shape>
 class PlaneGroup {
-  static constexpr int kCount = kTileN / 2, kPairs = kTileN / 8;
+  static constexpr int kCount = kPlaneTile / 2, kPairs = kPlaneTile / 8;
   using Notes = typename Shape::Notes;
   using XNotes = typename Shape::XNotes;
   using Sum = std::conditional_t<Shape::kBy32, float, int>;
@@ -152,7 +23,7 @@ class PlaneGroup {
       : plan_(plan),
         memory_(memory),
         rank_(rank),
-        x_(describe(uniform(memory.stages + threadIdx.x / 128 * (Shape::x_bytes / kGroups)))),
+        x_(describe(uniform(memory.stages + threadIdx.x / 128 * (Shape::x_bytes / kPlaneGroups)))),
         weights_(describe(memory.stages + Shape::x_bytes)) {}
 
   // All tiles of the block. No products are under way from one round of a loop to the next: the compiler would wait for
@@ -231,8 +102,9 @@ class PlaneGroup {
   }
   __device__ __forceinline__ void store() {
     const UnitPlace place = behind_.place();
-    const int row = (place.unit_m * Shape::cluster + rank_) * kTileM + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
-    const TilePlace weights = place_of_tile<kTileN>(plan_.mapped.plan, place.tile_n);
+    const int row =
+        (place.unit_m * Shape::cluster + rank_) * kPlaneTokens + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+    const TilePlace weights = place_of_tile<kPlaneTile>(plan_.mapped.plan, place.tile_n);
     const int column = weights.first_row + threadIdx.x % 4 * 2;
     if (plan_.mapped.plan.out_dtype == DType::kF16) {
       Target<__half>(plan_.mapped, weights.job).store_all(row, column, total_);
@@ -344,7 +216,7 @@ class PlaneGroup {
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
       const uint32_t at = turn.at * kStageStep + (group % 2 * 2 + i) * 2;
-      multiply_async<__half, kTileN>(to, x_ + at, weights_ + at, i > 0);
+      multiply_async<__half, kPlaneTile>(to, x_ + at, weights_ + at, i > 0);
     }
     end_products();
   }
@@ -437,15 +309,15 @@ __global__ void __launch_bounds__(kThreadCount, 1) packed_hopper_kernel(const __
   const int rank = Shape::cluster > 1 ? static_cast<int>(cluster_rank()) : 0;
   let_next_start();
   if (threadIdx.x == 0) {
-    of.of_stages.init(kGroups * 4 * Shape::cluster);  // a lane of each warp that reads what was fetched here
-    of.of_notes.init(kGroups * 4);
+    of.of_stages.init(kPlaneGroups * 4 * Shape::cluster);  // a lane of each warp that reads what was fetched here
+    of.of_notes.init(kPlaneGroups * 4);
     publish_barriers();
   }
   Shape::cluster > 1 ? sync_cluster() : __syncthreads();
   wait_for_previous();
-  if (group == kGroups) {
+  if (group == kPlaneGroups) {
     give_registers<24>();
-    if (warp == kGroups * 4 && lane == 0) fetch_tiles<Shape>(plan, of, rank);
+    if (warp == kPlaneGroups * 4 && lane == 0) fetch_tiles<Shape>(plan, of, rank);
   } else {
     take_registers<240>();
     PlaneGroup<Shape>(plan, of, rank).run();
@@ -460,12 +332,12 @@ void launch(Device device, const WeightPlan& plan) {
   constexpr bool kBy32 = Shape::kBy32;
   PlanePlan tiles{};
   tiles.supers = supers_of(plan.k);
-  tiles.tiles_n = tiles_of_plan<kTileN>(plan);
-  tiles.units_m = static_cast<int>((plan.m + kTileM * Shape::cluster - 1) / (kTileM * Shape::cluster));
-  tiles.padded_m = int64_t{tiles.units_m} * kTileM * Shape::cluster;
+  tiles.tiles_n = tiles_of_plan<kPlaneTile>(plan);
+  tiles.units_m = static_cast<int>((plan.m + kPlaneTokens * Shape::cluster - 1) / (kPlaneTokens * Shape::cluster));
+  tiles.padded_m = int64_t{tiles.units_m} * kPlaneTokens * Shape::cluster;
   const int64_t columns =
       packed_columns(plan.k) * kCodeBytes<kBy32> / 2;  // as the copy engine sees them, in pairs of bytes
-  const int64_t rows = int64_t{tiles.tiles_n} * kTileN;
+  const int64_t rows = int64_t{tiles.tiles_n} * kPlaneTile;
   const PlaneRows x(device, plan, tiles.padded_m);
   const Scratch planes(device, static_cast<size_t>(rows * kPlanes<kBy32> * columns * 2));
   const Scratch notes(device,
@@ -475,9 +347,9 @@ void launch(Device device, const WeightPlan& plan) {
   tiles.notes = notes.as<const char>();
   tiles.mapped.plan = plan;
   tiles.mapped.by_pair = can_store_pairs(plan);
-  tiles.mapped.x = map_rows(device, x.codes.as<void>(), DType::kF16, plan.m, columns, columns, kTileM);
+  tiles.mapped.x = map_rows(device, x.codes.as<void>(), DType::kF16, plan.m, columns, columns, kPlaneTokens);
   tiles.mapped.weights[0] =
-      map_rows(device, planes.as<void>(), DType::kF16, rows * kPlanes<kBy32>, columns, columns, kTileN / 2);
+      map_rows(device, planes.as<void>(), DType::kF16, rows * kPlanes<kBy32>, columns, columns, kPlaneTile / 2);
   const int clusters = std::min(tiles.units_m * tiles.tiles_n, use.multiprocessors / Shape::cluster);
   allow_shared<packed_hopper_kernel<Shape>>(device, Shape::bytes);
   launch_clusters(device, "matmul", packed_hopper_kernel<Shape>, static_cast<unsigned>(clusters * Shape::cluster),
@@ -489,7 +361,7 @@ void launch(Device device, const WeightPlan& plan) {
 void multiply_packed_hopper(Device device, const WeightPlan& plan) {
   visit_codes(plan, [&](auto block, auto) {
     using Format = Codes<decltype(block)>;
-    const bool pairs = (plan.m + kTileM - 1) / kTileM % 2 == 0;
+    const bool pairs = (plan.m + kPlaneTokens - 1) / kPlaneTokens % 2 == 0;
     pairs ? launch<PlaneShape<Format::kBy32, kHasMinima<Format>, 2>>(device, plan)
           : launch<PlaneShape<Format::kBy32, kHasMinima<Format>, 1>>(device, plan);
   });

@@ -14,7 +14,6 @@ constexpr int kMostWarps = 16;
 constexpr int kHeldTiles = 8;  // whose sums wait to be added up, by a lane for each row
 static_assert(kHeldTiles * 2 <= 32);
 constexpr int kMostSlots = 5;  // for rows that a warp has or waits for; with more of them x comes late
-constexpr int kGap = 64;       // before the second half of the parts of x: it is read together with the first
 
 struct Stream {
   WeightPlan plan;
@@ -24,7 +23,7 @@ struct Stream {
 };
 
 constexpr int64_t kMostColumns = 16384;  // longer rows leave too few warps
-__host__ __device__ __forceinline__ int codes_bytes(int64_t k) { return static_cast<int>(k) + kGap; }
+__host__ __device__ __forceinline__ int codes_bytes(int64_t k) { return static_cast<int>(k) + kPartsGap; }
 // Rows come with up to 15 bytes before and behind them, unless all of them lie at multiples of 16.
 template <typename Block>
 __host__ __device__ __forceinline__ int slot_bytes(const WeightPlan& plan) {
@@ -98,17 +97,17 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const
   if (threadIdx.x < kThreads) {
     const InputRow<X, false, false> row(plan, 0, reduced, norm);
     pack_row<Format>(
-        row, supers, [&](int super) { return memory + super * kSuper + (super < kParts / 2 * of_part ? 0 : kGap); },
+        row, supers, [&](int super) { return memory + super_place(super, of_part); },
         [&](int super) { return scales + super; });
   }
   __syncthreads();
   if (warp >= stream.warps) return;
 
   // The tensor cores' rows g and g + 8 are parts of one row of weights, their column g is a part of x: see
-  // multiply_diagonal. What lies behind the last super counts for nothing.
+  // multiply_diagonal.
   const int part = g % 4, first_super = part * of_part, second_super = (part + kParts / 2) * of_part;
   const int x_part = min(g / 2 + g % 2 * (kParts / 2), (supers - 1) / of_part);
-  const char* x = memory + x_part * of_part * kSuper + (x_part < kParts / 2 ? 0 : kGap) + t * 16;
+  const char* x = memory + part_place(x_part, of_part) + t * 16;
   int slot = 0;
   uint32_t parity = 0;
   const auto take_row = [&](int tile, int lower) {
@@ -136,14 +135,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const
       const uint8_t *upper = take_row(tile, 0), *lower = take_row(tile, 1);
       const uint8_t* row = g < 4 ? upper : lower;
       float sum[2] = {};
-      for (int i = 0; i < of_part; ++i) {
-        const int first = min(first_super + i, supers - 1), second = min(second_super + i, supers - 1);
-        float more[2] = {sum[0], sum[1]};
-        multiply_diagonal<Format, kAligned>(more, row + first * Format::kBytes, row + second * Format::kBytes, t,
-                                            x + i * kSuper, scales[first], scales[second]);
-        if (first_super + i < supers) sum[0] = more[0];
-        if (second_super + i < supers) sum[1] = more[1];
-      }
+      multiply_parts<Format, kAligned>(sum, row, row, first_super, second_super, of_part, supers, t, x, scales);
       __syncwarp();
       fetch_next();
       fetch_next();

@@ -10,7 +10,6 @@ namespace {
 
 constexpr int kMostWarps = 12, kFewestWarps = kThreads / 32;
 constexpr int kMostSlots = 4;        // for tiles that a warp has or waits for
-constexpr int kGap = 64;             // before the second half of the parts of x: it is read together with the first
 constexpr int kMostRows = kThreads;  // of a block, mixed
 constexpr int kMostShort = 4;        // supers of short rows
 
@@ -93,13 +92,13 @@ __global__ void __launch_bounds__(kMostWarps * 32, 2)
   using Row = InputRow<float, false, false>;
   constexpr bool kAligned = Format::kBytes % 16 == 0, kGated = kKind == Visit::kGated, kShort = kKind == Visit::kShort;
   constexpr int kTileRows = rows_of_tile(kKind);
-  // Codes of x [rows, k + kGap], its scales [rows, supers], the rings of the warps, the answers [rows, tiles'].
+  // Codes of x [rows, k + kPartsGap], its scales [rows, supers], the rings of the warps, the answers [rows, tiles'].
   extern __shared__ __align__(128) char memory[];
   __shared__ Row::Shared reduced;  // gated
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int warps = static_cast<int>(blockDim.x) / 32, rows = kGated ? 1 : job.rows,
             which = static_cast<int>(blockIdx.y);
-  const int supers = job.k / kSuper, of_part = kShort ? 1 : supers_of_part(supers), codes_bytes = job.k + kGap;
+  const int supers = job.k / kSuper, of_part = kShort ? 1 : supers_of_part(supers), codes_bytes = job.k + kPartsGap;
   auto* scales = reinterpret_cast<Notes*>(memory + rows * codes_bytes);
   char* rings = reinterpret_cast<char*>(scales + rows * supers);
   const int slot_bytes = tile_bytes<Block, kKind>(job.row_bytes);
@@ -142,7 +141,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 2)
         row, rows * supers,
         [&](int super) {
           const int at = kGated ? 0 : super / supers, in = super - at * supers;
-          return memory + at * codes_bytes + in * kSuper + (in < kParts / 2 * of_part ? 0 : kGap);
+          return memory + at * codes_bytes + super_place(in, of_part);
         },
         [&](int super) { return scales + super; });
   };
@@ -180,7 +179,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 2)
   const int part = g % 4,
             x_part = kShort ? min(g / 2, supers - 1) : min(g / 2 + g % 2 * (kParts / 2), (supers - 1) / of_part);
   const int first_super = part * of_part, second_super = kShort ? part : (part + kParts / 2) * of_part;
-  const int x_at = x_part * of_part * kSuper + (x_part < kParts / 2 ? 0 : kGap) + t * 16;
+  const int x_at = part_place(x_part, of_part) + t * 16;
   int slot = 0;
   for (int item = warp; item < items; item += warps) {
     const int tile = kGated ? item : item / rows, x_row = item - tile * (kGated ? 1 : rows);
@@ -195,14 +194,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 2)
     wait_slot(job.slots);
     __syncwarp();
     float sum[2] = {};
-    for (int i = 0; i < of_part; ++i) {
-      const int first = min(first_super + i, supers - 1), second = min(second_super + i, supers - 1);
-      float more[2] = {sum[0], sum[1]};
-      multiply_diagonal<Format, kAligned>(more, upper + first * Format::kBytes, lower + second * Format::kBytes, t,
-                                          x + i * kSuper, notes[first], notes[second]);
-      if (first_super + i < supers) sum[0] = more[0];
-      if (second_super + i < supers) sum[1] = more[1];
-    }
+    multiply_parts<Format, kAligned>(sum, upper, lower, first_super, second_super, of_part, supers, t, x, notes);
     __syncwarp();
     start_next();
     slot = slot + 1 == job.slots ? 0 : slot + 1;
@@ -254,7 +246,7 @@ VisitShape shape_of(const Runtime& use, const VisitJob& job, int64_t across) {
   const int notes = supers_of(job.k) * static_cast<int>(sizeof(InputScalesOf<Codes<Block>>));
   const int answers = kKind == Visit::kGated ? 0 : shape.tiles * kTileRows * 4;
   constexpr int kBehind = 16;  // words that are not aligned are read with the one behind them
-  const int64_t fixed = int64_t{job.rows} * (job.k + kGap + notes + answers) + kBehind;
+  const int64_t fixed = int64_t{job.rows} * (job.k + kPartsGap + notes + answers) + kBehind;
   const int64_t slot_bytes = tile_bytes<Block, kKind>(job.row_bytes);
   for (const int room : {std::min(kHalfRoom, use.shared_bytes - 1024), use.shared_bytes - 1024}) {
     for (const int warps : {kMostWarps, kFewestWarps}) {

@@ -233,6 +233,32 @@ __device__ __forceinline__ void multiply_diagonal(float (&sum)[2], const uint8_t
   }
 }
 
+// Where a row's supers of x lie for this: the second half of the parts, which is read together with the first, in other
+// banks.
+inline constexpr int kPartsGap = 64;
+__device__ __forceinline__ int super_place(int super, int of_part) {
+  return super * kSuper + (super < kParts / 2 * of_part ? 0 : kPartsGap);
+}
+__device__ __forceinline__ int part_place(int part, int of_part) {
+  return part * of_part * kSuper + (part < kParts / 2 ? 0 : kPartsGap);
+}
+
+// multiply_diagonal for of_part supers, from super `first` of the upper row on and `second` of the lower; what lies
+// behind the last of `supers` counts for nothing. x: the first super of column g's part, scales: of the row of x.
+template <typename Format, bool kAligned>
+__device__ __forceinline__ void multiply_parts(float (&sum)[2], const uint8_t* upper, const uint8_t* lower, int first,
+                                               int second, int of_part, int supers, int t, const char* x,
+                                               const InputScalesOf<Format>* scales) {
+  for (int i = 0; i < of_part; ++i) {
+    const int up = min(first + i, supers - 1), low = min(second + i, supers - 1);
+    float more[2] = {sum[0], sum[1]};
+    multiply_diagonal<Format, kAligned>(more, upper + up * Format::kBytes, lower + low * Format::kBytes, t,
+                                        x + i * kSuper, scales[up], scales[low]);
+    if (first + i < supers) sum[0] = more[0];
+    if (second + i < supers) sum[1] = more[1];
+  }
+}
+
 // Body(Block{}, X{}) for formats that have Codes.
 template <typename Body>
 void visit_codes(const WeightPlan& plan, const Body& body) {
