@@ -333,6 +333,7 @@ void launch(Device device, const WeightPlan& plan) {
   PlanePlan tiles{};
   tiles.supers = supers_of(plan.k);
   tiles.tiles_n = tiles_of_plan<kPlaneTile>(plan);
+  if (tiles.tiles_n == 0) return;
   tiles.units_m = static_cast<int>((plan.m + kPlaneTokens * Shape::cluster - 1) / (kPlaneTokens * Shape::cluster));
   tiles.padded_m = int64_t{tiles.units_m} * kPlaneTokens * Shape::cluster;
   const int64_t columns =
