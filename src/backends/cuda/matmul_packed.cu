@@ -95,12 +95,14 @@ bool takes_gated(const Runtime& use, const WeightPlan& plan) {
 }
 
 bool runs_beside(const Runtime& use, const WeightPlan& plan) {
-  return is_packed(plan.dtype) && fits_packed(use, plan) && fits_packed_stream(use, plan);
+  return is_packed(plan.dtype) && fits_packed(use, plan) &&
+         (fits_packed_row(use, plan) || fits_packed_stream(use, plan));
 }
 
 void multiply_packed(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   if (!fits_packed(use, plan)) return multiply_unpacked(device, plan);
+  if (fits_packed_row(use, plan)) return multiply_packed_row(device, plan);
   if (fits_packed_stream(use, plan)) return multiply_packed_stream(device, plan);
   if (use.hopper && plan.m > kMostTeamRows) return multiply_packed_hopper(device, plan);
   if (plan.gated || has_room_for_packed_rows(use, plan, plan.m)) return multiply_packed_rows(device, plan);

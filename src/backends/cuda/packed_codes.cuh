@@ -101,6 +101,9 @@ struct GroupScales {
   __device__ __forceinline__ int min(int group) const { return byte_at(group < 4 ? mins[0] : mins[1], group % 4); }
   // What the sums of activations are multiplied with, four of lane t.
   __device__ __forceinline__ uint32_t of_sums(int t) const { return t == 0 ? mins[0] : t == 1 ? mins[1] : 0; }
+  // Of groups 2t and 2t + 1, in the first two bytes.
+  __device__ __forceinline__ uint32_t steps_of_lane(int t) const { return (t < 2 ? steps[0] : steps[1]) >> t % 2 * 16; }
+  __device__ __forceinline__ uint32_t of_sums_of_lane(int t) const { return (t < 2 ? mins[0] : mins[1]) >> t % 2 * 16; }
 };
 __device__ __forceinline__ GroupScales group_scales(const uint8_t* block) {
   const uint4 head = *reinterpret_cast<const uint4*>(block);
@@ -171,6 +174,9 @@ struct Codes<BlockQ6_K> {
     __device__ __forceinline__ uint32_t of_sums(int t) const {
       return t < 2 ? (t == 0 ? steps[0] : steps[1]) : (t == 2 ? steps[2] : steps[3]);
     }
+    // Of the halves of groups 2t and 2t + 1.
+    __device__ __forceinline__ uint32_t steps_of_lane(int t) const { return of_sums(t); }
+    __device__ __forceinline__ uint32_t of_sums_of_lane(int t) const { return of_sums(t); }
   };
   template <bool kAligned>
   static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {

@@ -12,6 +12,10 @@ struct alignas(16) InputScales {
   float scale;
   uint32_t unused[3];
   uint32_t low[kSums / 4], high[kSums / 4];  // four bytes each: low + 64 high is a sum; high has a sign
+  __device__ __forceinline__ void keep(int at, int sum) {
+    reinterpret_cast<uint8_t*>(low)[at] = static_cast<uint8_t>(sum & 63);
+    reinterpret_cast<uint8_t*>(high)[at] = static_cast<uint8_t>(sum >> 6);
+  }
 };
 template <>
 struct alignas(16) InputScales<true, 0> {
@@ -100,8 +104,7 @@ __device__ __forceinline__ void pack_row(const Row& row, int supers, const Codes
         if constexpr (Format::kSums > 0) to->sums[at] = __fmul_rn(static_cast<float>(sum), by.scale);
       } else {
         if (at == 0) to->scale = by.scale;
-        reinterpret_cast<uint8_t*>(to->low)[at] = static_cast<uint8_t>(sum & 63);
-        reinterpret_cast<uint8_t*>(to->high)[at] = static_cast<uint8_t>(sum >> 6);
+        to->keep(at, sum);
       }
     }
   });

@@ -1,0 +1,412 @@
+#include "backends/cuda/packed_product.cuh"
+#include "backends/cuda/ring.cuh"
+
+// One row of x on Hopper, with formats by 256. A tile is 16 rows of weights, which the tensor cores see at once, and
+// the columns of their second operand are the 8 groups of a super: that of group i has the codes of x in column i and
+// zeros in the others, so that the products of all groups come to lie side by side in one result, and a lane has those
+// of two groups of two rows. One warp fetches pieces of rows for all, eight multiply supers in turn, and one adds up what
+// they found and stores it.
+namespace wick::cuda {
+namespace {
+
+constexpr int kMultipliers = kThreads / 32;
+constexpr int kFetches = kMultipliers;  // the warp; the next one finishes
+constexpr int kBlockThreads = kThreads + 2 * 32;
+constexpr int kMostStages = 12;
+constexpr int kHeld = 3;         // tiles whose supers wait to be added up
+constexpr int kMostPiece = 16;   // supers of a row that are fetched at once
+constexpr int kMostSupers = 64;  // of a row; more leave too little room
+constexpr int kInputReady = 1;   // a barrier of all threads
+
+struct Flow {
+  WeightPlan plan;
+  int first[kMostJobs];  // tiles of the jobs
+  int tiles;
+  int pieces, piece;  // of a row, and the supers of one
+  int team, teams;    // warps that multiply a tile, and tiles of a stage
+  int pitch, stages;
+};
+
+// What a row of x has besides its codes, of a super.
+template <int kSums>
+struct alignas(16) RowScales {
+  float scale;
+  uint32_t unused[3];
+  int16_t sums[kSums];
+  __device__ __forceinline__ void keep(int at, int sum) { sums[at] = static_cast<int16_t>(sum); }
+};
+
+// Where things lie in shared memory.
+template <typename Block>
+struct Layout {
+  using Scales = RowScales<Codes<Block>::kSums>;
+  int scales, values, ring, bytes;
+  __host__ __device__ explicit Layout(const Flow& flow) {
+    constexpr int kBehind = 16;  // words that are not aligned are read with the one behind them
+    const int supers = supers_of(flow.plan.k);
+    scales = supers * kSuper;
+    values = scales + supers * static_cast<int>(sizeof(Scales));
+    ring = (values + kHeld * flow.teams * supers * kRows * static_cast<int>(sizeof(float)) + 127) / 128 * 128;
+    bytes = ring + flow.stages * stage_bytes(flow) + kBehind;
+  }
+  static __host__ __device__ int stage_bytes(const Flow& flow) { return flow.teams * kRows * flow.pitch; }
+};
+
+#if WICK_HOPPER
+// Row i of a tile. Gated: 8 of gate, then those of up.
+struct RowPlace {
+  int job, row;
+};
+__device__ __forceinline__ RowPlace row_place(const Flow& flow, int tile, int i) {
+  const WeightPlan& plan = flow.plan;
+  if (plan.gated) return {i / 8, tile * 8 + i % 8};
+  int job = 0;
+  if (plan.count > 1 && tile >= flow.first[1]) job = plan.count > 2 && tile >= flow.first[2] ? 2 : 1;
+  return {job, (tile - flow.first[job]) * kRows + i};
+}
+// A row behind the last is the last one once more.
+__device__ __forceinline__ const uint8_t* row_data(const Flow& flow, const RowPlace& place) {
+  const WeightJob& job = flow.plan.jobs[place.job];
+  return static_cast<const uint8_t*>(job.weights) + min(place.row, static_cast<int>(job.n) - 1) * flow.plan.ld;
+}
+
+// A super of 16 rows. Lane 4g + t returns what it makes of row g, or of row g + 8 if t is odd. own: the codes of x of
+// group g that meet those of lane t.
+template <typename Block>
+__device__ __forceinline__ float multiply_rows(const uint8_t* upper, const uint8_t* lower, int g, int t, uint2 own,
+                                               const int16_t* x_sums) {
+  using Format = Codes<Block>;
+  constexpr int kSteps = Format::Scales::kSteps;
+  constexpr bool kAligned = Format::kBytes % 16 == 0;
+  const typename Format::Scales of[2] = {Format::template scales<kAligned>(upper, kSuperGroups),
+                                         Format::template scales<kAligned>(lower, kSuperGroups)};
+  int dots[2][4] = {};  // of halves of groups, or of even and odd groups
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    uint32_t up[Format::kWords], low[Format::kWords];
+    Format::template load<kAligned>(upper, j, t, up);
+    Format::template load<kAligned>(lower, j, t, low);
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      uint32_t a[4];
+      rows_of_codes<Format>(a, up, low, j, u, of[0], of[1]);
+      const bool mine = g == 2 * j + u;
+      const uint32_t b[2] = {mine ? own.x : 0, mine ? own.y : 0};
+      if constexpr (kSteps == 1) {
+        mma_bytes<Format::kSigned>(dots[u], a, b[0], b[1]);
+      } else {
+#pragma unroll
+        for (int w = 0; w < 2; ++w) mma_half_bytes(dots[w], a[2 * w], a[2 * w + 1], b[w]);
+      }
+    }
+  }
+  int total[2], sums[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const uint32_t steps = of[r].steps_of_lane(t), mins = of[r].of_sums_of_lane(t);
+    if constexpr (kSteps == 1) {
+      total[r] = byte_at(steps, 0) * (dots[0][2 * r] + dots[1][2 * r]) +
+                 byte_at(steps, 1) * (dots[0][2 * r + 1] + dots[1][2 * r + 1]);
+      sums[r] = __dp2a_lo(*reinterpret_cast<const int*>(x_sums + 2 * t), static_cast<int>(mins), 0);
+    } else {
+      total[r] = signed_byte_at(steps, 0) * dots[0][2 * r] + signed_byte_at(steps, 1) * dots[1][2 * r] +
+                 signed_byte_at(steps, 2) * dots[0][2 * r + 1] + signed_byte_at(steps, 3) * dots[1][2 * r + 1];
+      const int2 four = *reinterpret_cast<const int2*>(x_sums + 4 * t);
+      sums[r] = __dp2a_hi(four.y, static_cast<int>(mins), __dp2a_lo(four.x, static_cast<int>(mins), 0));
+    }
+  }
+  // Lanes with an odd t have the lower row from here on.
+  const bool odd = t % 2 != 0;
+  int row_total = odd ? total[1] : total[0], row_sums = odd ? sums[1] : sums[0];
+  row_total += __shfl_xor_sync(0xffffffffu, odd ? total[0] : total[1], 1);
+  row_sums += __shfl_xor_sync(0xffffffffu, odd ? sums[0] : sums[1], 1);
+  row_total += __shfl_xor_sync(0xffffffffu, row_total, 2);
+  row_sums += __shfl_xor_sync(0xffffffffu, row_sums, 2);
+  return super_value<Format>(row_total, row_sums, odd ? of[1].scale : of[0].scale,
+                             odd ? of[1].min_scale : of[0].min_scale);
+}
+
+// Who fetches, multiplies and finishes agree on what stage or tile is whose by these.
+struct Barriers {
+  uint32_t first;
+  __device__ __forceinline__ uint32_t full(int stage) const { return at(stage); }
+  __device__ __forceinline__ uint32_t empty(int stage) const { return at(kMostStages + stage); }
+  __device__ __forceinline__ uint32_t found(int held) const { return at(2 * kMostStages + held); }
+  __device__ __forceinline__ uint32_t taken(int held) const { return at(2 * kMostStages + kHeld + held); }
+  __device__ __forceinline__ void init() const {
+#pragma unroll 1
+    for (int i = 0; i < kMostStages; ++i) {
+      init_barrier(full(i), 32);
+      init_barrier(empty(i), kMultipliers);
+    }
+#pragma unroll 1
+    for (int i = 0; i < kHeld; ++i) {
+      init_barrier(found(i), kMultipliers);
+      init_barrier(taken(i), 1);
+    }
+    publish_barriers();
+  }
+
+ private:
+  __device__ __forceinline__ uint32_t at(int i) const { return first + static_cast<uint32_t>(i) * 8; }
+};
+constexpr int kBarriers = 2 * (kMostStages + kHeld);
+
+// A place in a ring of `count`.
+struct Place {
+  int at = 0;
+  uint32_t parity = 0;
+  __device__ __forceinline__ void advance(int count) {
+    if (++at == count) {
+      at = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+template <typename Block>
+__device__ void fetch_pieces(const Flow& flow, char* ring, const Barriers& barriers, int lane) {
+  using Format = Codes<Block>;
+  const int supers = supers_of(flow.plan.k), rows = flow.teams * kRows;
+  Place stage;
+#pragma unroll 1
+  for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
+       first += static_cast<int>(gridDim.x) * flow.teams) {
+#pragma unroll 1
+    for (int from = 0; from < supers; from += flow.piece) {
+      wait_barrier(barriers.empty(stage.at), stage.parity ^ 1);
+      const int bytes = min(flow.piece, supers - from) * Format::kBytes;
+      char* to = ring + stage.at * Layout<Block>::stage_bytes(flow);
+      const uint32_t full = barriers.full(stage.at);
+      int expected = 0;
+#pragma unroll 1
+      for (int pass = 0; pass < 2; ++pass) {
+#pragma unroll 1
+        for (int i = lane; i < rows; i += 32) {
+          const int tile = first + i / kRows;
+          if (tile >= flow.tiles) break;
+          const uint8_t* data = row_data(flow, row_place(flow, tile, i % kRows)) + from * Format::kBytes;
+          const int shift = low_bits<Block>(data), size = (shift + bytes + 15) / 16 * 16;
+          if (pass == 0) {
+            expected += size;
+          } else {
+            fetch_bytes(shared_address(to + i * flow.pitch), data - shift, size, full);
+          }
+        }
+        if (pass == 0) arrive_and_expect(full, expected);
+      }
+      stage.advance(flow.stages);
+    }
+  }
+}
+
+template <typename Block>
+__device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* memory, float* values, const char* ring,
+                                                const Barriers& barriers, int warp, int lane) {
+  using Format = Codes<Block>;
+  const WeightPlan& plan = flow.plan;
+  const Layout<Block> layout(flow);
+  const auto* scales = reinterpret_cast<const typename Layout<Block>::Scales*>(memory + layout.scales);
+  const int g = lane / 4, t = lane % 4, supers = supers_of(plan.k);
+  const int mine = warp / flow.team, of_team = warp % flow.team;
+  const char* x = memory + g / 2 * 64 + t * 16 + g % 2 * 8;
+  Place stage, held;
+#pragma unroll 1
+  for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
+       first += static_cast<int>(gridDim.x) * flow.teams) {
+    const int tile = first + mine;
+    const bool is_there = mine < flow.teams && tile < flow.tiles;
+    wait_barrier(barriers.taken(held.at), held.parity ^ 1);
+    float* to = values + (held.at * flow.teams + mine) * supers * kRows + g + t % 2 * 8;
+#pragma unroll 1
+    for (int from = 0; from < supers; from += flow.piece) {
+      wait_barrier(barriers.full(stage.at), stage.parity);
+      if (is_there) {
+        const char* rows = ring + stage.at * Layout<Block>::stage_bytes(flow) + (mine * kRows + g) * flow.pitch;
+        int shift[2] = {};
+        if constexpr (!Format::kWhole) {
+#pragma unroll
+          for (int r = 0; r < 2; ++r) {
+            shift[r] = low_bits<Block>(row_data(flow, row_place(flow, tile, g + r * 8)) + from * Format::kBytes);
+          }
+        }
+        const int until = min(flow.piece, supers - from);
+#pragma unroll 1
+        for (int i = of_team; i < until; i += flow.team) {
+          const auto* upper = reinterpret_cast<const uint8_t*>(rows + i * Format::kBytes);
+          const int super = from + i;
+          const float value =
+              multiply_rows<Block>(upper + shift[0], upper + 8 * flow.pitch + shift[1], g, t,
+                                   *reinterpret_cast<const uint2*>(x + super * kSuper), scales[super].sums);
+          if (t < 2) to[super * kRows] = value;
+        }
+      }
+      __syncwarp();
+      if (lane == 0) arrive(barriers.empty(stage.at));
+      stage.advance(flow.stages);
+    }
+    if (lane == 0) arrive(barriers.found(held.at));
+    held.advance(kHeld);
+  }
+}
+
+// Lanes r and r + 16 add up row r, each half of the parts.
+template <typename Block, typename X>
+__device__ __forceinline__ void finish_tiles(const Flow& flow, const char* memory, const float* values,
+                                             const Barriers& barriers, int lane) {
+  const WeightPlan& plan = flow.plan;
+  const Layout<Block> layout(flow);
+  const auto* scales = reinterpret_cast<const typename Layout<Block>::Scales*>(memory + layout.scales);
+  const int supers = supers_of(plan.k), of_part = supers_of_part(supers), row = lane % kRows;
+  constexpr int kOwnParts = kParts / 2;
+  const int first_super = lane / kRows * kOwnParts * of_part;
+  Place held;
+#pragma unroll 1
+  for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
+       first += static_cast<int>(gridDim.x) * flow.teams) {
+#pragma unroll 1
+    for (int mine = 0; mine < flow.teams; ++mine) {
+      const int tile = first + mine;
+      const RowPlace place = row_place(flow, min(tile, flow.tiles - 1), row);
+      const WeightJob& job = plan.jobs[place.job];
+      const bool is_there = lane < kRows && tile < flow.tiles && place.row < job.n;
+      const float bias = is_there && job.bias ? job.bias[place.row] : 0;
+      const float residual = is_there && job.residual ? job.residual[place.row] : 0;
+      if (mine == 0) wait_barrier(barriers.found(held.at), held.parity);
+      const float* from = values + (held.at * flow.teams + mine) * supers * kRows + row;
+      float parts[kOwnParts] = {};
+#pragma unroll 1
+      for (int i = 0; i < of_part; ++i) {
+#pragma unroll
+        for (int p = 0; p < kOwnParts; ++p) {
+          const int super = first_super + p * of_part + i;
+          if (super < supers) parts[p] = __fmaf_rn(from[super * kRows], scales[super].scale, parts[p]);
+        }
+      }
+      float product = 0;
+#pragma unroll
+      for (int p = 0; p < kOwnParts; ++p) product += parts[p];
+#pragma unroll
+      for (int p = 0; p < kOwnParts; ++p) product += __shfl_down_sync(0xffffffffu, parts[p], kRows);
+      if (job.bias) product += bias;
+      if (plan.gated) product = gated(product, __shfl_down_sync(0xffffffffu, product, 8));
+      if (job.residual) product += residual;
+      if (is_there && (!plan.gated || row < 8)) static_cast<X*>(job.out)[place.row] = to<X>(product);
+    }
+    __syncwarp();
+    if (lane == 0) arrive(barriers.taken(held.at));
+    held.advance(kHeld);
+  }
+}
+#endif
+
+template <typename Block, typename X>
+__global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __grid_constant__ Flow flow) {
+#if WICK_HOPPER
+  using Format = Codes<Block>;
+  extern __shared__ __align__(128) char memory[];
+  __shared__ typename InputRow<X, false, false>::Shared reduced;
+  __shared__ uint64_t all_barriers[kBarriers];
+  const WeightPlan& plan = flow.plan;
+  const Layout<Block> layout(flow);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const Barriers barriers{shared_address(all_barriers)};
+  if (!plan.leads) let_next_start();
+  if (warp == kFetches) {
+    if (lane == 0) barriers.init();
+    __syncwarp();
+    asm volatile("bar.arrive %0, %1;" ::"n"(kInputReady), "n"(kBlockThreads) : "memory");
+    if (!plan.steady && !plan.follows) wait_for_previous();
+    fetch_pieces<Block>(flow, memory + layout.ring, barriers, lane);
+    return;
+  }
+  const typename InputRow<X, false, false>::Norm norm(plan);
+  if (!plan.follows) wait_for_previous();
+  if (plan.leads) let_next_start();
+  if (warp < kMultipliers) {
+    auto* scales = reinterpret_cast<typename Layout<Block>::Scales*>(memory + layout.scales);
+    const InputRow<X, false, false> row(plan, 0, reduced, norm);
+    pack_row<Format>(
+        row, supers_of(plan.k), [&](int super) { return memory + super * kSuper; },
+        [&](int super) { return scales + super; });
+  }
+  asm volatile("bar.sync %0, %1;" ::"n"(kInputReady), "n"(kBlockThreads) : "memory");
+  auto* values = reinterpret_cast<float*>(memory + layout.values);
+  if (warp < kMultipliers) {
+    multiply_pieces<Block>(flow, memory, values, memory + layout.ring, barriers, warp, lane);
+  } else {
+    finish_tiles<Block, X>(flow, memory, values, barriers, lane);
+  }
+  if (plan.follows) wait_for_previous();  // who waits for this kernel waits for that one, too
+#endif
+}
+
+constexpr int kStaticBytes = 1024;  // at most, of shared memory
+constexpr int kHalfRoom = 113 * 1024 - kStaticBytes, kSmallShare = 128 * 1024;
+
+// No stages: there is no room.
+template <typename Block>
+Flow shape_of(const Runtime& use, const WeightPlan& plan) {
+  using Format = Codes<Block>;
+  Flow flow{};
+  flow.plan = plan;
+  for (int i = 0; i < plan.count; ++i) {
+    flow.first[i] = flow.tiles;
+    const auto rows = static_cast<int>(plan.jobs[i].n);
+    if (i == 0 || !plan.gated) flow.tiles += plan.gated ? (rows + 7) / 8 : (rows + kRows - 1) / kRows;
+  }
+  const int supers = supers_of(plan.k);
+  flow.pieces = (supers + kMostPiece - 1) / kMostPiece;
+  flow.piece = (supers + flow.pieces - 1) / flow.pieces;
+  flow.team = std::min(kMultipliers, flow.piece);
+  flow.teams = std::clamp(flow.tiles / use.multiprocessors, 1, kMultipliers / flow.team);
+  // Rows that are read together lie in different banks: four lanes read 32 bytes of aligned formats and 16 of others.
+  const int bytes = flow.piece * Format::kBytes + (Format::kWhole ? 0 : 30);
+  constexpr int kStep = Format::kWhole ? 32 : 16;
+  flow.pitch = (bytes + kStep - 1) / kStep * kStep;
+  if (flow.pitch / kStep % 2 == 0) flow.pitch += kStep;
+  const int share = (flow.tiles + use.multiprocessors - 1) / use.multiprocessors * flow.pieces * kRows * flow.pitch;
+  const int room = share <= kSmallShare ? kHalfRoom : use.shared_bytes - kStaticBytes;
+  flow.stages = kMostStages;
+  while (flow.stages > 1 && Layout<Block>(flow).bytes > room) --flow.stages;
+  if (flow.stages < 2) flow.stages = 0;
+  return flow;
+}
+
+template <typename Block, typename X>
+void launch(Device device, const WeightPlan& plan) {
+  const Runtime& use = runtime(device);
+  const Flow flow = shape_of<Block>(use, plan);
+  const int blocks = std::min((flow.tiles + flow.teams - 1) / flow.teams, use.multiprocessors);
+  allow_shared<packed_row_kernel<Block, X>>(device, use.shared_bytes - kStaticBytes);
+  launch_dependent(device, "matmul", packed_row_kernel<Block, X>, static_cast<unsigned>(blocks), kBlockThreads,
+                   static_cast<size_t>(Layout<Block>(flow).bytes), flow);
+}
+
+}  // namespace
+
+bool fits_packed_row(const Runtime& use, const WeightPlan& plan) {
+  if (!use.hopper || plan.m != 1 || plan.up || plan.k % kSuper != 0 || plan.k > kMostSupers * kSuper) return false;
+  bool fits = false, whole = plan.ld % 16 == 0;  // rows lie at multiples of 16 bytes
+  for (int i = 0; i < plan.count; ++i) {
+    if (plan.jobs[i].n == 0) return false;
+    whole &= aligned(plan.jobs[i].weights, 16);
+  }
+  visit_packed(plan.dtype, [&](auto block) {
+    using Block = decltype(block);
+    using Format = Codes<Block>;
+    if constexpr (Format::kKnown) {
+      if constexpr (!Format::kBy32) fits = (whole || !Format::kWhole) && shape_of<Block>(use, plan).stages > 0;
+    }
+  });
+  return fits;
+}
+
+void multiply_packed_row(Device device, const WeightPlan& plan) {
+  visit_codes(plan, [&](auto block, auto x) {
+    using Block = decltype(block);
+    if constexpr (!Codes<Block>::kBy32) launch<Block, decltype(x)>(device, plan);
+  });
+}
+
+}  // namespace wick::cuda
