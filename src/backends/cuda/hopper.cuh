@@ -55,6 +55,13 @@ __device__ __forceinline__ void wait_barrier(uint32_t barrier, uint32_t parity) 
   }
 }
 
+// True of one lane of the warp, and the compiler knows: what it starts need not be sorted out lane by lane.
+__device__ __forceinline__ bool is_elected() {
+  uint32_t elected = 0;
+  asm volatile("{ .reg .pred one; elect.sync _|one, 0xffffffff; selp.u32 %0, 1, 0, one; }" : "=r"(elected));
+  return elected;
+}
+
 // The same place in the shared memory of another block of the cluster.
 __device__ __forceinline__ uint32_t in_block(uint32_t address, uint32_t rank) {
   uint32_t there = 0;

@@ -38,7 +38,7 @@ template <typename X, bool kMost, bool kUp = true>
 class InputRow {
   static constexpr int kWarps = kThreads / 32, kStretch = 256;
   static constexpr int kHeld = 4;   // fours of columns that a thread has at hand
-  static constexpr int kAhead = 8;  // and that each_stretch fetches at once
+  static constexpr int kAhead = 8;  // and that each_stretches fetches at once
 
  public:
   // What a norm needs besides x, which may be read before x is there.
@@ -117,10 +117,11 @@ class InputRow {
     walk([&](int i, float4 x, float4 weight) { body(i, normed(x, weight)); });
   }
 
-  // body(stretch, values from 4 lane on, from 128 + 4 lane on) for stretches of this warp up to `count`; zeros behind
-  // k.
+  // body(two stretches of this warp, of each its values from 4 lane on and from 128 + 4 lane on) for those up to
+  // `count`, of which the second may lie behind it; zeros behind k. Work on two at once takes little longer than on one.
   template <typename Body>
-  __device__ __forceinline__ void each_stretch(int count, const Body& body) const {
+  __device__ __forceinline__ void each_stretches(int count, const Body& body) const {
+    static_assert(kHeld == 4 && kAhead % 4 == 0);
     const int warp = threadIdx.x / 32;
     constexpr float4 kZeros{0, 0, 0, 0};
     float4 ahead[kAhead];
@@ -128,23 +129,26 @@ class InputRow {
 #pragma unroll
       for (int j = 0; j < kAhead; ++j) ahead[j] = loaded(column(first + j));
     };
+    if (warp >= count) return;
     if (warp + kHeld / 2 * kWarps < count) fetch(kHeld);
-#pragma unroll
-    for (int j = 0; j < kHeld; j += 2) {
-      const int stretch = warp + j / 2 * kWarps;
-      if (stretch >= count) return;
-      const float4 first = normed(activated(column(j), held_[j]), held_weight_[j]);
-      const float4 second = normed(activated(column(j + 1), held_[j + 1]), held_weight_[j + 1]);
-      body(stretch, column(j) < k_ ? first : kZeros, column(j + 1) < k_ ? second : kZeros);
-    }
+    const auto held = [&](int j) {
+      return column(j) < k_ ? normed(activated(column(j), held_[j]), held_weight_[j]) : kZeros;
+    };
+    const auto call = [&](int first, float4 a, float4 b, float4 c, float4 d) {
+      const int stretches[2] = {first, first + kWarps};
+      const float4 x[2][2] = {{a, b}, {c, d}};
+      body(stretches, x);
+    };
+    call(warp, held(0), held(1), held(2), held(3));
 #pragma unroll 1
     for (int j = kHeld; warp + j / 2 * kWarps < count; j += kAhead) {
       if (j > kHeld) fetch(j);
+      const auto there = [&](int i) { return normed(activated(column(j + i), ahead[i]), weight(column(j + i))); };
 #pragma unroll
-      for (int i = 0; i < kAhead; i += 2) {
-        const int stretch = warp + (j + i) / 2 * kWarps, at = column(j + i), next = at + kStretch / 2;
+      for (int i = 0; i < kAhead; i += 4) {
+        const int stretch = warp + (j + i) / 2 * kWarps;
         if (stretch >= count) break;
-        body(stretch, normed(activated(at, ahead[i]), weight(at)), normed(activated(next, ahead[i + 1]), weight(next)));
+        call(stretch, there(i), there(i + 1), there(i + 2), there(i + 3));
       }
     }
   }

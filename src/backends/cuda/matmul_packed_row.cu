@@ -1,5 +1,6 @@
 #include "backends/cuda/packed_product.cuh"
 #include "backends/cuda/ring.cuh"
+#include <cstdlib>
 
 // One row of x on Hopper, with formats by 256. A tile is 16 rows of weights, which the tensor cores see at once, and
 // the columns of their second operand are the 8 groups of a super: that of group i has the codes of x in column i and
@@ -9,12 +10,16 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kMultipliers = kThreads / 32;
+#ifndef MULT
+#define MULT 8
+#endif
+constexpr int kMultipliers = MULT;
 constexpr int kFetches = kMultipliers;  // the warp; the next one finishes
-constexpr int kBlockThreads = kThreads + 2 * 32;
-constexpr int kMostStages = 12;
+constexpr int kBlockThreads = (kMultipliers + 2) * 32;
+constexpr int kMostStages = 8;
 constexpr int kHeld = 3;         // tiles whose supers wait to be added up
 constexpr int kMostPiece = 16;   // supers of a row that are fetched at once
+constexpr int kMostTeams = 2;    // a lane fetches one row of a stage
 constexpr int kMostSupers = 64;  // of a row; more leave too little room
 constexpr int kInputReady = 1;   // a barrier of all threads
 
@@ -25,6 +30,7 @@ struct Flow {
   int pieces, piece;  // of a row, and the supers of one
   int team, teams;    // warps that multiply a tile, and tiles of a stage
   int pitch, stages;
+  int ahead, early;
 };
 
 // What a row of x has besides its codes, of a super.
@@ -35,6 +41,11 @@ struct alignas(16) RowScales {
   int16_t sums[kSums];
   __device__ __forceinline__ void keep(int at, int sum) { sums[at] = static_cast<int16_t>(sum); }
 };
+
+// In which order lanes have the columns of a group: words that the tensor cores take together are not neighbours, so
+// that they can be loaded to where they are needed.
+template <typename Format>
+constexpr Order kOrderOf = Format::kPairs ? Order::kFour : Format::kOrder;
 
 // Where things lie in shared memory.
 template <typename Block>
@@ -70,49 +81,81 @@ __device__ __forceinline__ const uint8_t* row_data(const Flow& flow, const RowPl
   return static_cast<const uint8_t*>(job.weights) + min(place.row, static_cast<int>(job.n) - 1) * flow.plan.ld;
 }
 
-// A super of 16 rows. Lane 4g + t returns what it makes of row g, or of row g + 8 if t is odd. own: the codes of x of
-// group g that meet those of lane t.
-template <typename Block>
-__device__ __forceinline__ float multiply_rows(const uint8_t* upper, const uint8_t* lower, int g, int t, uint2 own,
-                                               const int16_t* x_sums) {
-  using Format = Codes<Block>;
-  constexpr int kSteps = Format::Scales::kSteps;
-  constexpr bool kAligned = Format::kBytes % 16 == 0;
-  const typename Format::Scales of[2] = {Format::template scales<kAligned>(upper, kSuperGroups),
-                                         Format::template scales<kAligned>(lower, kSuperGroups)};
-  int dots[2][4] = {};  // of halves of groups, or of even and odd groups
+// Products of the codes of 16 rows with those of x, lane 4g + t: rows g and g + 8, of groups 2t and 2t + 1 or, if the
+// format has two steps for a group, of their halves. own: the codes of x of group g that meet those of lane t.
+template <typename Format>
+struct RowDots {
+  static constexpr int kFactor = Format::kPairs ? 16 : 1;  // of all
+
+  int at[2][2 * Format::Scales::kSteps] = {};
+
+  __device__ __forceinline__ RowDots(const uint8_t* upper, const uint8_t* lower, int g, int t, uint2 own) {
+    constexpr bool kAligned = Format::kBytes % 16 == 0;
+    int sums[2][4] = {};
 #pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    uint32_t up[Format::kWords], low[Format::kWords];
-    Format::template load<kAligned>(upper, j, t, up);
-    Format::template load<kAligned>(lower, j, t, low);
+    for (int j = 0; j < 4; ++j) {
+      if constexpr (Format::kPairs) {
+        // Whole bytes are 16 times the codes of the second group and those of the first.
+        const uint32_t b[2] = {g / 2 == j ? own.x : 0, g / 2 == j ? own.y : 0};
+        uint32_t bytes[4], first[4];
 #pragma unroll
-    for (int u = 0; u < 2; ++u) {
-      uint32_t a[4];
-      rows_of_codes<Format>(a, up, low, j, u, of[0], of[1]);
-      const bool mine = g == 2 * j + u;
-      const uint32_t b[2] = {mine ? own.x : 0, mine ? own.y : 0};
-      if constexpr (kSteps == 1) {
-        mma_bytes<Format::kSigned>(dots[u], a, b[0], b[1]);
+        for (int i = 0; i < 4; ++i) {
+          bytes[i] = Format::pair_word(i % 2 ? lower : upper, j, t, i / 2);
+          first[i] = nibbles(bytes[i], 0);
+        }
+        mma_bytes<false>(sums[0], first, b[0], b[1]);
+        mma_bytes<false>(sums[1], bytes, b[0], b[1]);
       } else {
+        uint32_t up[Format::kWords], low[Format::kWords];
+        Format::template load<kAligned>(upper, j, t, up);
+        Format::template load<kAligned>(lower, j, t, low);
 #pragma unroll
-        for (int w = 0; w < 2; ++w) mma_half_bytes(dots[w], a[2 * w], a[2 * w + 1], b[w]);
+        for (int u = 0; u < 2; ++u) {
+          uint32_t a[4];
+          rows_of_codes<Format>(a, up, low, j, u, {}, {});
+          const uint32_t b[2] = {g == 2 * j + u ? own.x : 0, g == 2 * j + u ? own.y : 0};
+          if constexpr (Format::Scales::kSteps == 1) {
+            mma_bytes<Format::kSigned>(sums[u], a, b[0], b[1]);
+          } else {
+#pragma unroll
+            for (int w = 0; w < 2; ++w) mma_half_bytes(sums[w], a[2 * w], a[2 * w + 1], b[w]);
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (Format::kPairs) {
+        at[i / 2][i % 2] = i % 2 ? sums[1][i] - sums[0][i] : sums[0][i] * 16;
+      } else if constexpr (Format::Scales::kSteps == 1) {
+        at[i / 2][i % 2] = sums[0][i] + sums[1][i];
+      } else {
+        at[i / 2][i % 2 * 2] = sums[0][i];
+        at[i / 2][i % 2 * 2 + 1] = sums[1][i];
       }
     }
   }
+};
+
+// A super of 16 rows: what it comes to in row g or, if t is odd, in row g + 8.
+template <typename Format>
+__device__ __forceinline__ float multiply_rows(const uint8_t* upper, const uint8_t* lower, int g, int t, uint2 own,
+                                               const int16_t* x_sums) {
+  const LaneScales of[2] = {Format::scales_of_lane(upper, t), Format::scales_of_lane(lower, t)};
+  const RowDots<Format> dots(upper, lower, g, t, own);
   int total[2], sums[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const uint32_t steps = of[r].steps_of_lane(t), mins = of[r].of_sums_of_lane(t);
-    if constexpr (kSteps == 1) {
-      total[r] = byte_at(steps, 0) * (dots[0][2 * r] + dots[1][2 * r]) +
-                 byte_at(steps, 1) * (dots[0][2 * r + 1] + dots[1][2 * r + 1]);
-      sums[r] = __dp2a_lo(*reinterpret_cast<const int*>(x_sums + 2 * t), static_cast<int>(mins), 0);
+    const uint32_t bytes = of[r].bytes;
+    const auto& dot = dots.at[r];
+    if constexpr (Format::Scales::kSteps == 1) {
+      total[r] = byte_at(bytes, 0) * dot[0] + byte_at(bytes, 1) * dot[1];
+      sums[r] = __dp2a_hi(*reinterpret_cast<const int*>(x_sums + 2 * t), static_cast<int>(bytes), 0);
     } else {
-      total[r] = signed_byte_at(steps, 0) * dots[0][2 * r] + signed_byte_at(steps, 1) * dots[1][2 * r] +
-                 signed_byte_at(steps, 2) * dots[0][2 * r + 1] + signed_byte_at(steps, 3) * dots[1][2 * r + 1];
+      total[r] = signed_byte_at(bytes, 0) * dot[0] + signed_byte_at(bytes, 1) * dot[1] +
+                 signed_byte_at(bytes, 2) * dot[2] + signed_byte_at(bytes, 3) * dot[3];
       const int2 four = *reinterpret_cast<const int2*>(x_sums + 4 * t);
-      sums[r] = __dp2a_hi(four.y, static_cast<int>(mins), __dp2a_lo(four.x, static_cast<int>(mins), 0));
+      sums[r] = __dp2a_hi(four.y, static_cast<int>(bytes), __dp2a_lo(four.x, static_cast<int>(bytes), 0));
     }
   }
   // Lanes with an odd t have the lower row from here on.
@@ -122,8 +165,18 @@ __device__ __forceinline__ float multiply_rows(const uint8_t* upper, const uint8
   row_sums += __shfl_xor_sync(0xffffffffu, odd ? sums[0] : sums[1], 1);
   row_total += __shfl_xor_sync(0xffffffffu, row_total, 2);
   row_sums += __shfl_xor_sync(0xffffffffu, row_sums, 2);
-  return super_value<Format>(row_total, row_sums, odd ? of[1].scale : of[0].scale,
-                             odd ? of[1].min_scale : of[0].min_scale);
+  const uint32_t scales = odd ? of[1].scales : of[0].scales;
+  return super_value<Format>(row_total, row_sums,
+                             half_bits(static_cast<uint16_t>(scales)) * (1.0f / RowDots<Format>::kFactor),
+                             half_bits(static_cast<uint16_t>(scales >> 16)));
+}
+
+// Barriers of the block, by number.
+__device__ __forceinline__ void sync_some(int barrier, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void arrive_some(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 // Who fetches, multiplies and finishes agree on what stage or tile is whose by these.
@@ -134,12 +187,12 @@ struct Barriers {
   __device__ __forceinline__ uint32_t found(int held) const { return at(2 * kMostStages + held); }
   __device__ __forceinline__ uint32_t taken(int held) const { return at(2 * kMostStages + kHeld + held); }
   __device__ __forceinline__ void init() const {
-#pragma unroll 1
+#pragma unroll
     for (int i = 0; i < kMostStages; ++i) {
-      init_barrier(full(i), 32);
+      init_barrier(full(i), 1);
       init_barrier(empty(i), kMultipliers);
     }
-#pragma unroll 1
+#pragma unroll
     for (int i = 0; i < kHeld; ++i) {
       init_barrier(found(i), kMultipliers);
       init_barrier(taken(i), 1);
@@ -164,37 +217,53 @@ struct Place {
   }
 };
 
+// By one thread.
 template <typename Block>
-__device__ void fetch_pieces(const Flow& flow, char* ring, const Barriers& barriers, int lane) {
+__device__ __forceinline__ void fetch_pieces(const Flow& flow, const char* ring, const Barriers& barriers) {
   using Format = Codes<Block>;
-  const int supers = supers_of(flow.plan.k), rows = flow.teams * kRows;
-  Place stage;
+  const WeightPlan& plan = flow.plan;
+  const int row_bytes = supers_of(plan.k) * Format::kBytes, piece_bytes = flow.piece * Format::kBytes;
+  const int runs = plan.gated ? 2 : 1, run = kRows / runs;  // rows of a tile that are neighbours
+  const int stage_bytes = Layout<Block>::stage_bytes(flow);
+  const uint32_t ring_at = shared_address(ring);
+  int fetched = 0, arrived = 0;
+  Place stage, behind;
 #pragma unroll 1
   for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
        first += static_cast<int>(gridDim.x) * flow.teams) {
+    const int tiles = min(flow.teams, flow.tiles - first);
 #pragma unroll 1
-    for (int from = 0; from < supers; from += flow.piece) {
-      wait_barrier(barriers.empty(stage.at), stage.parity ^ 1);
-      const int bytes = min(flow.piece, supers - from) * Format::kBytes;
-      char* to = ring + stage.at * Layout<Block>::stage_bytes(flow);
+    for (int from = 0; from < row_bytes; from += piece_bytes) {
+      while (fetched - arrived >= (fetched < flow.early ? 1 : flow.ahead)) {
+        wait_barrier(barriers.full(behind.at), behind.parity);
+        behind.advance(flow.stages);
+        ++arrived;
+      }
+      if (fetched++ >= flow.stages) wait_barrier(barriers.empty(stage.at), stage.parity ^ 1);
       const uint32_t full = barriers.full(stage.at);
-      int expected = 0;
+      const int bytes = min(piece_bytes, row_bytes - from);
+      // Rows behind the last are the last one once more.
+      const auto each_row = [&](const auto& body) {
+        uint32_t to = ring_at + static_cast<uint32_t>(stage.at * stage_bytes);
 #pragma unroll 1
-      for (int pass = 0; pass < 2; ++pass) {
-#pragma unroll 1
-        for (int i = lane; i < rows; i += 32) {
-          const int tile = first + i / kRows;
-          if (tile >= flow.tiles) break;
-          const uint8_t* data = row_data(flow, row_place(flow, tile, i % kRows)) + from * Format::kBytes;
-          const int shift = low_bits<Block>(data), size = (shift + bytes + 15) / 16 * 16;
-          if (pass == 0) {
-            expected += size;
-          } else {
-            fetch_bytes(shared_address(to + i * flow.pitch), data - shift, size, full);
+        for (int i = 0; i < tiles * runs; ++i) {
+          const RowPlace place = row_place(flow, first + i / runs, i % runs * run);
+          const WeightJob& job = plan.jobs[place.job];
+          const int last = static_cast<int>(job.n) - 1 - place.row;
+          const uint8_t* row = static_cast<const uint8_t*>(job.weights) + place.row * plan.ld + from;
+#pragma unroll 4
+          for (int r = 0; r < run; ++r) {
+            const int shift = low_bits<Block>(row);
+            body(to, row - shift, Format::kWhole ? bytes : (shift + bytes + 15) / 16 * 16);
+            to += static_cast<uint32_t>(flow.pitch);
+            if (r < last) row += plan.ld;
           }
         }
-        if (pass == 0) arrive_and_expect(full, expected);
-      }
+      };
+      int expected = Format::kWhole ? tiles * kRows * bytes : 0;
+      if constexpr (!Format::kWhole) each_row([&](uint32_t, const uint8_t*, int size) { expected += size; });
+      arrive_and_expect(full, expected);
+      each_row([&](uint32_t to, const uint8_t* row, int size) { fetch_bytes(to, row, size, full); });
       stage.advance(flow.stages);
     }
   }
@@ -208,14 +277,14 @@ __device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* me
   const Layout<Block> layout(flow);
   const auto* scales = reinterpret_cast<const typename Layout<Block>::Scales*>(memory + layout.scales);
   const int g = lane / 4, t = lane % 4, supers = supers_of(plan.k);
-  const int mine = warp / flow.team, of_team = warp % flow.team;
+  const int mine = warp < flow.team ? 0 : 1, of_team = warp - mine * flow.team;  // kMostTeams is 2
   const char* x = memory + g / 2 * 64 + t * 16 + g % 2 * 8;
   Place stage, held;
 #pragma unroll 1
   for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
        first += static_cast<int>(gridDim.x) * flow.teams) {
     const int tile = first + mine;
-    const bool is_there = mine < flow.teams && tile < flow.tiles;
+    const bool is_there = mine < flow.teams && of_team < flow.team && tile < flow.tiles;
     wait_barrier(barriers.taken(held.at), held.parity ^ 1);
     float* to = values + (held.at * flow.teams + mine) * supers * kRows + g + t % 2 * 8;
 #pragma unroll 1
@@ -236,7 +305,7 @@ __device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* me
           const auto* upper = reinterpret_cast<const uint8_t*>(rows + i * Format::kBytes);
           const int super = from + i;
           const float value =
-              multiply_rows<Block>(upper + shift[0], upper + 8 * flow.pitch + shift[1], g, t,
+              multiply_rows<Format>(upper + shift[0], upper + 8 * flow.pitch + shift[1], g, t,
                                    *reinterpret_cast<const uint2*>(x + super * kSuper), scales[super].sums);
           if (t < 2) to[super * kRows] = value;
         }
@@ -275,12 +344,13 @@ __device__ __forceinline__ void finish_tiles(const Flow& flow, const char* memor
       if (mine == 0) wait_barrier(barriers.found(held.at), held.parity);
       const float* from = values + (held.at * flow.teams + mine) * supers * kRows + row;
       float parts[kOwnParts] = {};
-#pragma unroll 1
+#pragma unroll 2
       for (int i = 0; i < of_part; ++i) {
 #pragma unroll
         for (int p = 0; p < kOwnParts; ++p) {
-          const int super = first_super + p * of_part + i;
-          if (super < supers) parts[p] = __fmaf_rn(from[super * kRows], scales[super].scale, parts[p]);
+          const int super = first_super + p * of_part + i, at = min(super, supers - 1);
+          const float more = __fmaf_rn(from[at * kRows], scales[at].scale, parts[p]);
+          if (super < supers) parts[p] = more;
         }
       }
       float product = 0;
@@ -301,7 +371,7 @@ __device__ __forceinline__ void finish_tiles(const Flow& flow, const char* memor
 #endif
 
 template <typename Block, typename X>
-__global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __grid_constant__ Flow flow) {
+__global__ void __launch_bounds__(kBlockThreads, 1) packed_row_kernel(const __grid_constant__ Flow flow) {
 #if WICK_HOPPER
   using Format = Codes<Block>;
   extern __shared__ __align__(128) char memory[];
@@ -313,24 +383,25 @@ __global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __gr
   const Barriers barriers{shared_address(all_barriers)};
   if (!plan.leads) let_next_start();
   if (warp == kFetches) {
-    if (lane == 0) barriers.init();
+    const bool fetches = is_elected();
+    if (fetches) barriers.init();
     __syncwarp();
-    asm volatile("bar.arrive %0, %1;" ::"n"(kInputReady), "n"(kBlockThreads) : "memory");
+    arrive_some(kInputReady, kBlockThreads);
     if (!plan.steady && !plan.follows) wait_for_previous();
-    fetch_pieces<Block>(flow, memory + layout.ring, barriers, lane);
+    if (fetches) fetch_pieces<Block>(flow, memory + layout.ring, barriers);
     return;
   }
   const typename InputRow<X, false, false>::Norm norm(plan);
   if (!plan.follows) wait_for_previous();
   if (plan.leads) let_next_start();
-  if (warp < kMultipliers) {
+  if (threadIdx.x < kThreads) {
     auto* scales = reinterpret_cast<typename Layout<Block>::Scales*>(memory + layout.scales);
     const InputRow<X, false, false> row(plan, 0, reduced, norm);
-    pack_row<Format>(
+    pack_row<Format, kOrderOf<Format>>(
         row, supers_of(plan.k), [&](int super) { return memory + super * kSuper; },
         [&](int super) { return scales + super; });
   }
-  asm volatile("bar.sync %0, %1;" ::"n"(kInputReady), "n"(kBlockThreads) : "memory");
+  sync_some(kInputReady, kBlockThreads);
   auto* values = reinterpret_cast<float*>(memory + layout.values);
   if (warp < kMultipliers) {
     multiply_pieces<Block>(flow, memory, values, memory + layout.ring, barriers, warp, lane);
@@ -342,7 +413,6 @@ __global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __gr
 }
 
 constexpr int kStaticBytes = 1024;  // at most, of shared memory
-constexpr int kHalfRoom = 113 * 1024 - kStaticBytes, kSmallShare = 128 * 1024;
 
 // No stages: there is no room.
 template <typename Block>
@@ -356,20 +426,26 @@ Flow shape_of(const Runtime& use, const WeightPlan& plan) {
     if (i == 0 || !plan.gated) flow.tiles += plan.gated ? (rows + 7) / 8 : (rows + kRows - 1) / kRows;
   }
   const int supers = supers_of(plan.k);
-  flow.pieces = (supers + kMostPiece - 1) / kMostPiece;
+  static const int most = std::getenv("PIECE") ? std::atoi(std::getenv("PIECE")) : kMostPiece;
+  flow.pieces = (supers + most - 1) / most;
   flow.piece = (supers + flow.pieces - 1) / flow.pieces;
   flow.team = std::min(kMultipliers, flow.piece);
-  flow.teams = std::clamp(flow.tiles / use.multiprocessors, 1, kMultipliers / flow.team);
-  // Rows that are read together lie in different banks: four lanes read 32 bytes of aligned formats and 16 of others.
+  flow.teams = std::clamp(flow.tiles / use.multiprocessors, 1, std::min(kMultipliers / flow.team, kMostTeams));
+  // Rows that are read together lie in different banks; four lanes read as many bytes at once.
   const int bytes = flow.piece * Format::kBytes + (Format::kWhole ? 0 : 30);
-  constexpr int kStep = Format::kWhole ? 32 : 16;
+  constexpr int kStep = kOrderOf<Format> == Order::kEight ? 32 : 16;
   flow.pitch = (bytes + kStep - 1) / kStep * kStep;
   if (flow.pitch / kStep % 2 == 0) flow.pitch += kStep;
-  const int share = (flow.tiles + use.multiprocessors - 1) / use.multiprocessors * flow.pieces * kRows * flow.pitch;
-  const int room = share <= kSmallShare ? kHalfRoom : use.shared_bytes - kStaticBytes;
-  flow.stages = kMostStages;
-  while (flow.stages > 1 && Layout<Block>(flow).bytes > room) --flow.stages;
-  if (flow.stages < 2) flow.stages = 0;
+  static const int ahead = std::getenv("AHEAD") ? std::atoi(std::getenv("AHEAD")) : 2;
+  flow.ahead = ahead;
+  static const int early = std::getenv("EARLY") ? std::atoi(std::getenv("EARLY")) : 0;
+  flow.early = early;
+  // No more than there is to fetch: what is left lets the next kernel start early.
+  const int stage_tiles = (flow.tiles + flow.teams - 1) / flow.teams;
+  const int needed = (stage_tiles + use.multiprocessors - 1) / use.multiprocessors * flow.pieces;
+  flow.stages = std::min(needed, kMostStages);
+  while (flow.stages > 0 && Layout<Block>(flow).bytes > use.shared_bytes - kStaticBytes) --flow.stages;
+  if (flow.stages < std::min(needed, 2)) flow.stages = 0;
   return flow;
 }
 

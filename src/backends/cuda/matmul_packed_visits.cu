@@ -51,7 +51,7 @@ struct Stretches {
   int warps;
 
   template <typename Body>
-  __device__ __forceinline__ void each_stretch(int count, const Body& body) const {
+  __device__ __forceinline__ void each_stretches(int count, const Body& body) const {
     const auto load = [&](int stretch, int half) {
       float4 four{0, 0, 0, 0};
       if (stretch >= count) return four;
@@ -62,14 +62,14 @@ struct Stretches {
       return float4{four.x * inverse * weight.x, four.y * inverse * weight.y, four.z * inverse * weight.z,
                     four.w * inverse * weight.w};
     };
-    int stretch = static_cast<int>(threadIdx.x) / 32;
-    float4 first = load(stretch, 0), second = load(stretch, 1);
+    int stretch[1] = {static_cast<int>(threadIdx.x) / 32};
+    float4 x[1][2] = {{load(stretch[0], 0), load(stretch[0], 1)}};
 #pragma unroll 1
-    for (; stretch < count; stretch += warps) {
-      const float4 next_first = load(stretch + warps, 0), next_second = load(stretch + warps, 1);
-      body(stretch, first, second);
-      first = next_first;
-      second = next_second;
+    for (; stretch[0] < count; stretch[0] += warps) {
+      const float4 next[2] = {load(stretch[0] + warps, 0), load(stretch[0] + warps, 1)};
+      body(stretch, x);
+      x[0][0] = next[0];
+      x[0][1] = next[1];
     }
   }
 };

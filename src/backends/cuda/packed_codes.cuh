@@ -92,6 +92,12 @@ __device__ __forceinline__ uint2 halves_of(uint32_t bytes) {
   return {pair(0x4140), pair(0x4342)};
 }
 
+// What a lane needs of a block of a format by 256 if it has the results of groups 2t and 2t + 1 only: four small
+// numbers, and the block's scales in f16.
+struct LaneScales {
+  uint32_t bytes, scales;
+};
+
 // Scales and minima of the groups of Q4_K and Q5_K, from a block's first 16 bytes; see group_scale.
 struct GroupScales {
   static constexpr int kSteps = 1;  // of a group
@@ -101,9 +107,6 @@ struct GroupScales {
   __device__ __forceinline__ int min(int group) const { return byte_at(group < 4 ? mins[0] : mins[1], group % 4); }
   // What the sums of activations are multiplied with, four of lane t.
   __device__ __forceinline__ uint32_t of_sums(int t) const { return t == 0 ? mins[0] : t == 1 ? mins[1] : 0; }
-  // Of groups 2t and 2t + 1, in the first two bytes.
-  __device__ __forceinline__ uint32_t steps_of_lane(int t) const { return (t < 2 ? steps[0] : steps[1]) >> t % 2 * 16; }
-  __device__ __forceinline__ uint32_t of_sums_of_lane(int t) const { return (t < 2 ? mins[0] : mins[1]) >> t % 2 * 16; }
 };
 __device__ __forceinline__ GroupScales group_scales(const uint8_t* block) {
   const uint4 head = *reinterpret_cast<const uint4*>(block);
@@ -117,11 +120,22 @@ __device__ __forceinline__ GroupScales group_scales(const uint8_t* block) {
   return to;
 }
 
+// What lane t has of them: steps of groups 2t and 2t + 1 and their minima, in four bytes.
+__device__ __forceinline__ LaneScales lane_scales(const uint8_t* block, int t) {
+  const uint4 head = *reinterpret_cast<const uint4*>(block);
+  const bool later = t >= 2;
+  const uint32_t pair = t % 2 ? 0x2222 : 0;  // its two bytes of a word
+  const uint32_t early = __byte_perm(head.y, head.z, 0x5410 + pair) >> (later ? 2 : 0);
+  const uint32_t late = __byte_perm(head.w, head.w >> 4, 0x5410 + pair), from_late = later ? 0x0f0f0f0fu : 0;
+  return {((late & from_late) | (early & ~from_late)) & 0x3f3f3f3fu, head.x};
+}
+
 // Q4_K and Q5_K.
 template <typename Block, int kWordsOf>
 struct GroupedBlocks {
   static constexpr bool kKnown = true, kWhole = true, kBy32 = false, kSigned = false;
   static constexpr int kSums = 8, kOffset = 0;
+  static constexpr bool kPairs = std::is_same_v<Block, BlockQ4_K>;  // words have group 2j in low nibbles, 2j + 1 in high
   static constexpr Order kOrder = Order::kEight;
   static constexpr int kWords = kWordsOf, kBytes = sizeof(Block);  // of a super
   using Scales = GroupScales;
@@ -129,6 +143,7 @@ struct GroupedBlocks {
   static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
     return group_scales(row);
   }
+  static __device__ __forceinline__ LaneScales scales_of_lane(const uint8_t* row, int t) { return lane_scales(row, t); }
 };
 
 template <>
@@ -139,6 +154,10 @@ struct Codes<BlockQ4_K> : GroupedBlocks<BlockQ4_K, 2> {
   }
   static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
     return {nibbles(raw[0], u), nibbles(raw[1], u)};
+  }
+  // Groups 2j and 2j + 1 in the order kFour: word w of lane t.
+  static __device__ __forceinline__ uint32_t pair_word(const uint8_t* row, int j, int t, int w) {
+    return *reinterpret_cast<const uint32_t*>(row + 16 + j * 32 + w * 16 + t * 4);
   }
 };
 
@@ -160,6 +179,7 @@ template <>
 struct Codes<BlockQ6_K> {
   static constexpr bool kKnown = true, kWhole = false, kBy32 = false, kSigned = false;
   static constexpr int kSums = 16, kOffset = 32;
+  static constexpr bool kPairs = false;
   static constexpr Order kOrder = Order::kFour;
   static constexpr int kWords = 6, kBytes = sizeof(BlockQ6_K);
   struct Scales {
@@ -174,15 +194,19 @@ struct Codes<BlockQ6_K> {
     __device__ __forceinline__ uint32_t of_sums(int t) const {
       return t < 2 ? (t == 0 ? steps[0] : steps[1]) : (t == 2 ? steps[2] : steps[3]);
     }
-    // Of the halves of groups 2t and 2t + 1.
-    __device__ __forceinline__ uint32_t steps_of_lane(int t) const { return of_sums(t); }
-    __device__ __forceinline__ uint32_t of_sums_of_lane(int t) const { return of_sums(t); }
   };
   template <bool kAligned>
   static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
     Scales to;
     read_words<4, kAligned>(row + 192, 0, to.steps);
     to.scale = read_half(row + 208);
+    return to;
+  }
+  // The steps of the halves of groups 2t and 2t + 1.
+  static __device__ __forceinline__ LaneScales scales_of_lane(const uint8_t* row, int t) {
+    LaneScales to;
+    read_words<1, false>(row + 192 + t * 4, 0, &to.bytes);
+    to.scales = *reinterpret_cast<const uint16_t*>(row + 208);
     return to;
   }
   // Of each 128 columns: the low bits of four groups in 64 bytes, nibble p of which are groups 2p and 2p + 1, and the

@@ -68,45 +68,65 @@ __device__ __forceinline__ Number over_lanes(Number of, const Combine& combine) 
   return of;
 }
 
+// Makes the codes and scales of some supers, those below `count`, by a warp: of each lane's columns x has those from
+// 4 lane on and from 128 + 4 lane on.
+template <typename Format, Order kOrder, int kCount, typename CodesOf, typename ScalesOf>
+__device__ __forceinline__ void pack_supers(const int (&supers)[kCount], const float4 (&x)[kCount][2], int count,
+                                            const CodesOf& codes, const ScalesOf& scales) {
+  constexpr int kLanes = Format::kSums > 0 ? kSuper / Format::kSums / 4 : 8;  // that have the columns of a sum
+  const int lane = threadIdx.x % 32, place = place_of_columns(kOrder, lane * 4);
+  uint32_t most[kCount][2], four[kCount][2];
+  float scale[kCount][2];
+  int sum[kCount][2];
+#pragma unroll
+  for (int s = 0; s < kCount; ++s) {
+    for (int half = 0; half < 2; ++half) most[s][half] = magnitude(x[s][half]);
+    if constexpr (Format::kBy32) {
+      for (uint32_t& of : most[s]) of = over_lanes<8>(of, [](uint32_t a, uint32_t b) { return max(a, b); });
+    } else {
+      most[s][0] = most[s][1] = __reduce_max_sync(0xffffffffu, max(most[s][0], most[s][1]));
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < 2 * kCount; ++i) {
+    const int s = i / 2, half = i % 2;
+    const CodeScale by(most[s][half]);
+    scale[s][half] = by.scale;
+    four[s][half] = by.codes(x[s][half]);
+    if constexpr (Format::kSums > 0) {
+      sum[s][half] = __dp4a(static_cast<int>(four[s][half]), 0x01010101, 0);
+      sum[s][half] = over_lanes<kLanes>(sum[s][half], [](int a, int b) { return a + b; });
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < 2 * kCount; ++i) {
+    const int s = i / 2, half = i % 2;
+    if (supers[s] >= count) break;
+    char* const places = codes(supers[s]) + place;
+    auto* const to = scales(supers[s]);
+    if constexpr (kOrder == Order::kHalves) {
+      *reinterpret_cast<uint2*>(places + half * kSuper) = halves_of(four[s][half]);
+    } else {
+      *reinterpret_cast<uint32_t*>(places + half * (kSuper / 2)) = four[s][half];  // places are half a super behind, too
+    }
+    if (lane % kLanes != 0) continue;
+    const int at = (half * 32 + lane) / kLanes;
+    if constexpr (Format::kBy32) {
+      to->scales[at] = scale[s][half];
+      if constexpr (Format::kSums > 0) to->sums[at] = __fmul_rn(static_cast<float>(sum[s][half]), scale[s][half]);
+    } else {
+      if (at == 0) to->scale = scale[s][half];
+      to->keep(at, sum[s][half]);
+    }
+  }
+}
+
 // Makes the codes and scales of a row of `supers`, by the first kThreads threads. codes(super) and scales(super) are
 // their places.
 template <typename Format, Order kOrder = Format::kOrder, typename Row, typename CodesOf, typename ScalesOf>
 __device__ __forceinline__ void pack_row(const Row& row, int supers, const CodesOf& codes, const ScalesOf& scales) {
-  constexpr int kLanes = Format::kSums > 0 ? kSuper / Format::kSums / 4 : 8;  // that have the columns of a sum
-  const int lane = threadIdx.x % 32, place = place_of_columns(kOrder, lane * 4);
-  row.each_stretch(supers, [&](int super, float4 first, float4 second) {
-    uint32_t most[2] = {magnitude(first), magnitude(second)};
-    if constexpr (Format::kBy32) {
-      for (uint32_t& of : most) of = over_lanes<8>(of, [](uint32_t a, uint32_t b) { return max(a, b); });
-    } else {
-      most[0] = most[1] = __reduce_max_sync(0xffffffffu, max(most[0], most[1]));
-    }
-    char* const places = codes(super) + place;
-    auto* const to = scales(super);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const CodeScale by(most[half]);
-      const uint32_t four = by.codes(half ? second : first);
-      if constexpr (kOrder == Order::kHalves) {
-        *reinterpret_cast<uint2*>(places + half * kSuper) = halves_of(four);
-      } else {
-        *reinterpret_cast<uint32_t*>(places + half * (kSuper / 2)) = four;  // places are half a super behind, too
-      }
-      int sum = 0;
-      if constexpr (Format::kSums > 0) {
-        sum = __dp4a(static_cast<int>(four), 0x01010101, 0);
-        sum = over_lanes<kLanes>(sum, [](int a, int b) { return a + b; });
-      }
-      if (lane % kLanes != 0) continue;
-      const int at = (half * 32 + lane) / kLanes;
-      if constexpr (Format::kBy32) {
-        to->scales[at] = by.scale;
-        if constexpr (Format::kSums > 0) to->sums[at] = __fmul_rn(static_cast<float>(sum), by.scale);
-      } else {
-        if (at == 0) to->scale = by.scale;
-        to->keep(at, sum);
-      }
-    }
+  row.each_stretches(supers, [&](const auto& stretches, const auto& x) {
+    pack_supers<Format, kOrder>(stretches, x, supers, codes, scales);
   });
 }
 
