@@ -21,9 +21,12 @@ static_assert(kWarps * 32 == kThreads);
 
 // Tiles of kRows (8 or 16) rows of weights, in pieces of 64 columns; each warp has kSlots pieces of kGroup tiles under
 // way.
-template <int kRowsOf, int kGroupOf, int kSlotsOf>
+// kPaced: the first of them come one after the other, 8 to 16 KB at a time. They are early anyway, and what the kernels
+// before this one read, their instructions included, would wait behind all of them.
+template <int kRowsOf, int kGroupOf, int kSlotsOf, bool kPacedOf>
 struct OneRow {
   static constexpr int kRows = kRowsOf, kGroup = kGroupOf, kSlots = kSlotsOf;
+  static constexpr bool kPaced = kPacedOf;
   static constexpr int kBatch = kGroup == 3 ? 3 : 4;  // tiles whose parts are added up together
   static constexpr int kPieceBytes = kRows * 128, kSlotBytes = kGroup * kPieceBytes;
   static constexpr int kRingBytes = kWarps * kSlots * kSlotBytes;
@@ -75,6 +78,7 @@ class WeightCopies {
   // Chosen: the expert of all tiles; mixed: where the ids of a token's experts begin.
   __device__ __forceinline__ void choose(int expert_or_ids) { expert_or_ids_ = expert_or_ids; }
 
+  template <bool kPaced = false>
   __device__ __forceinline__ void start_next() {
     if (item_ < items_.count && part_.pieces > 0) {
       if (piece_ == 0) find_rows();
@@ -95,6 +99,10 @@ class WeightCopies {
           } else {
             copy_once_async(to, from + piece_ * 64, valid);
           }
+        }
+        if constexpr (kPaced) {
+          commit_copies();
+          wait_copies<kGroup == 1 ? 1 : 0>();
         }
       }
       if (++piece_ == part_.pieces) {
@@ -309,7 +317,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   WeightCopies<T, kUse, Shape> copies(plan, experts, items, part, ring);
   const auto start_copies = [&] {
 #pragma unroll 1
-    for (int i = 0; i < kSlots; ++i) copies.start_next();
+    for (int i = 0; i < kSlots; ++i) copies.template start_next<Shape::kPaced && kUse == Use::kOne>();
   };
   if (kUse != Use::kChosen) {
     if (!plan.steady) wait_for_previous();
@@ -397,10 +405,10 @@ size_t shared_bytes(int64_t rows, int64_t k) {
   return static_cast<size_t>(Shape::kInputAt + rows * pitch * 2);
 }
 
-using Large = OneRow<8, 2, 4>;   // for much memory
-using Small = OneRow<16, 2, 3>;  // for little, which is there soon
-using Three = OneRow<16, 3, 2>;  // for three tiles a block
-using Tiny = OneRow<8, 1, 8>;    // for so little that a multiprocessor has one tile at most
+using Large = OneRow<8, 2, 4, false>;  // for much memory
+using Small = OneRow<16, 2, 3, true>;  // for little, which is there soon
+using Three = OneRow<16, 3, 2, true>;  // for three tiles a block
+using Tiny = OneRow<8, 1, 8, true>;    // for so little that a multiprocessor has one tile at most
 constexpr int64_t kMuch = int64_t{16} << 20;
 
 template <typename T, typename Shape>

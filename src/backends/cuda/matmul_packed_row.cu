@@ -438,7 +438,7 @@ Flow shape_of(const Runtime& use, const WeightPlan& plan) {
   if (flow.pitch / kStep % 2 == 0) flow.pitch += kStep;
   static const int ahead = std::getenv("AHEAD") ? std::atoi(std::getenv("AHEAD")) : 2;
   flow.ahead = ahead;
-  static const int early = std::getenv("EARLY") ? std::atoi(std::getenv("EARLY")) : 0;
+  static const int early = std::getenv("EARLY") ? std::atoi(std::getenv("EARLY")) : 2;
   flow.early = early;
   // No more than there is to fetch: what is left lets the next kernel start early.
   const int stage_tiles = (flow.tiles + flow.teams - 1) / flow.teams;
