@@ -21,12 +21,12 @@ static_assert(kWarps * 32 == kThreads);
 
 // Tiles of kRows (8 or 16) rows of weights, in pieces of 64 columns; each warp has kSlots pieces of kGroup tiles under
 // way.
-// kPaced: the first of them come one after the other, 8 to 16 KB at a time. They are early anyway, and what the kernels
+// kPaced: of the first of them only two tiles' are on their way at a time. They are early anyway, and what the kernels
 // before this one read, their instructions included, would wait behind all of them.
 template <int kRowsOf, int kGroupOf, int kSlotsOf, bool kPacedOf>
 struct OneRow {
   static constexpr int kRows = kRowsOf, kGroup = kGroupOf, kSlots = kSlotsOf;
-  static constexpr bool kPaced = kPacedOf;
+  static constexpr bool kPaced = kPacedOf, kAlone = kGroup == 1;
   static constexpr int kBatch = kGroup == 3 ? 3 : 4;  // tiles whose parts are added up together
   static constexpr int kPieceBytes = kRows * 128, kSlotBytes = kGroup * kPieceBytes;
   static constexpr int kRingBytes = kWarps * kSlots * kSlotBytes;
@@ -102,7 +102,7 @@ class WeightCopies {
         }
         if constexpr (kPaced) {
           commit_copies();
-          wait_copies<kGroup == 1 ? 1 : 0>();
+          wait_copies<1>();
         }
       }
       if (++piece_ == part_.pieces) {
@@ -418,8 +418,11 @@ void launch(Device device, const WeightPlan& plan, int per_processor) {
   allow_shared<kKernel>(device, use.shared_bytes - 1024);
   const int tiles = tiles_of_plan<Shape::kRows>(plan);
   const auto blocks = static_cast<unsigned>(std::min(tiles, use.multiprocessors * per_processor));
-  launch_dependent(device, "matmul", kKernel, blocks, kThreads, shared_bytes<Shape>(1, plan.k), plan, NoExperts{},
-                   tiles);
+  // With more than half of the memory each multiprocessor has one block: with less, those that other kernels fill when
+  // this one starts would have none, and some two, which take longer.
+  const auto alone = static_cast<size_t>(use.shared_bytes / 2 + 1024);
+  const size_t needed = shared_bytes<Shape>(1, plan.k), shared = Shape::kAlone ? std::max(needed, alone) : needed;
+  launch_dependent(device, "matmul", kKernel, blocks, kThreads, shared, plan, NoExperts{}, tiles);
 }
 
 template <typename T>

@@ -1,22 +1,19 @@
 #include "backends/cuda/packed_product.cuh"
 #include "backends/cuda/ring.cuh"
-#include <cstdlib>
 
 // One row of x on Hopper, with formats by 256. A tile is 16 rows of weights, which the tensor cores see at once, and
 // the columns of their second operand are the 8 groups of a super: that of group i has the codes of x in column i and
 // zeros in the others, so that the products of all groups come to lie side by side in one result, and a lane has those
-// of two groups of two rows. One warp fetches pieces of rows for all, eight multiply supers in turn, and one adds up what
-// they found and stores it.
+// of two groups of two rows. One warp fetches pieces of rows for all, eight multiply supers in turn, and one adds up
+// what they found and stores it.
 namespace wick::cuda {
 namespace {
 
-#ifndef MULT
-#define MULT 8
-#endif
-constexpr int kMultipliers = MULT;
+constexpr int kMultipliers = kThreads / 32;
 constexpr int kFetches = kMultipliers;  // the warp; the next one finishes
 constexpr int kBlockThreads = (kMultipliers + 2) * 32;
 constexpr int kMostStages = 8;
+constexpr int kAhead = 2;        // stages that are on their way; at first it is one
 constexpr int kHeld = 3;         // tiles whose supers wait to be added up
 constexpr int kMostPiece = 16;   // supers of a row that are fetched at once
 constexpr int kMostTeams = 2;    // a lane fetches one row of a stage
@@ -30,7 +27,6 @@ struct Flow {
   int pieces, piece;  // of a row, and the supers of one
   int team, teams;    // warps that multiply a tile, and tiles of a stage
   int pitch, stages;
-  int ahead, early;
 };
 
 // What a row of x has besides its codes, of a super.
@@ -234,7 +230,8 @@ __device__ __forceinline__ void fetch_pieces(const Flow& flow, const char* ring,
     const int tiles = min(flow.teams, flow.tiles - first);
 #pragma unroll 1
     for (int from = 0; from < row_bytes; from += piece_bytes) {
-      while (fetched - arrived >= (fetched < flow.early ? 1 : flow.ahead)) {
+      // Few at a time: x, and what the kernels before this one read, would wait behind all of them.
+      while (fetched - arrived >= (fetched < kAhead ? 1 : kAhead)) {
         wait_barrier(barriers.full(behind.at), behind.parity);
         behind.advance(flow.stages);
         ++arrived;
@@ -306,7 +303,7 @@ __device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* me
           const int super = from + i;
           const float value =
               multiply_rows<Format>(upper + shift[0], upper + 8 * flow.pitch + shift[1], g, t,
-                                   *reinterpret_cast<const uint2*>(x + super * kSuper), scales[super].sums);
+                                    *reinterpret_cast<const uint2*>(x + super * kSuper), scales[super].sums);
           if (t < 2) to[super * kRows] = value;
         }
       }
@@ -371,7 +368,7 @@ __device__ __forceinline__ void finish_tiles(const Flow& flow, const char* memor
 #endif
 
 template <typename Block, typename X>
-__global__ void __launch_bounds__(kBlockThreads, 1) packed_row_kernel(const __grid_constant__ Flow flow) {
+__global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __grid_constant__ Flow flow) {
 #if WICK_HOPPER
   using Format = Codes<Block>;
   extern __shared__ __align__(128) char memory[];
@@ -426,8 +423,7 @@ Flow shape_of(const Runtime& use, const WeightPlan& plan) {
     if (i == 0 || !plan.gated) flow.tiles += plan.gated ? (rows + 7) / 8 : (rows + kRows - 1) / kRows;
   }
   const int supers = supers_of(plan.k);
-  static const int most = std::getenv("PIECE") ? std::atoi(std::getenv("PIECE")) : kMostPiece;
-  flow.pieces = (supers + most - 1) / most;
+  flow.pieces = (supers + kMostPiece - 1) / kMostPiece;
   flow.piece = (supers + flow.pieces - 1) / flow.pieces;
   flow.team = std::min(kMultipliers, flow.piece);
   flow.teams = std::clamp(flow.tiles / use.multiprocessors, 1, std::min(kMultipliers / flow.team, kMostTeams));
@@ -436,10 +432,6 @@ Flow shape_of(const Runtime& use, const WeightPlan& plan) {
   constexpr int kStep = kOrderOf<Format> == Order::kEight ? 32 : 16;
   flow.pitch = (bytes + kStep - 1) / kStep * kStep;
   if (flow.pitch / kStep % 2 == 0) flow.pitch += kStep;
-  static const int ahead = std::getenv("AHEAD") ? std::atoi(std::getenv("AHEAD")) : 2;
-  flow.ahead = ahead;
-  static const int early = std::getenv("EARLY") ? std::atoi(std::getenv("EARLY")) : 2;
-  flow.early = early;
   // No more than there is to fetch: what is left lets the next kernel start early.
   const int stage_tiles = (flow.tiles + flow.teams - 1) / flow.teams;
   const int needed = (stage_tiles + use.multiprocessors - 1) / use.multiprocessors * flow.pieces;

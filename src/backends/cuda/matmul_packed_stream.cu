@@ -1,7 +1,7 @@
 #include "backends/cuda/hopper.cuh"
 #include "backends/cuda/packed_product.cuh"
 
-// One row of x on Hopper. A warp has two rows of weights at a time, a tile, of which the tensor cores see a super of
+// One row of x on Hopper, with formats by 32. A warp has two rows of weights at a time, a tile, of which the tensor cores see a super of
 // all kParts parts of k at once: the 16 rows of their first operand are the parts of the one row, then those of the
 // other, and the columns of their second operand are the parts of x. Of the results those count where both are of one
 // part; the others cost nothing, because with one row of x most of what tensor cores do is for nothing anyway. So warps
@@ -67,13 +67,14 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const
   auto* scales = reinterpret_cast<InputScalesOf<Codes<Block>>*>(memory + codes_bytes(plan.k));
   const char* rings = reinterpret_cast<const char*>(scales + supers);
 
-  // Each warp fetches for itself, by its first lane. Its next row:
+  // Each warp fetches for itself, by one lane. Its next row:
   const int first_tile = warp * blocks + static_cast<int>(blockIdx.x);
   const uint32_t full = shared_address(full_barriers + warp * kMostSlots);
   const char* ring = rings + warp * slots * bytes;
   int next_tile = warp < stream.warps ? first_tile : stream.tiles, next_lower = 0, next_slot = 0;
+  const bool fetches = is_elected();
   const auto fetch_next = [&] {
-    if (lane != 0 || next_tile >= stream.tiles) return;
+    if (!fetches || next_tile >= stream.tiles) return;
     const uint8_t* row = row_data(stream, row_place(stream, next_tile, next_lower));
     const int shift = low_bits<Block>(row), size = (shift + row_bytes + 15) / 16 * 16;
     const uint32_t barrier = full + static_cast<uint32_t>(next_slot * 8);
@@ -84,10 +85,12 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const
     next_lower ^= 1;
   };
   if (!plan.leads) let_next_start();
-  if (warp < stream.warps && lane == 0) {
+  if (warp < stream.warps && fetches) {
+#pragma unroll 1
     for (int i = 0; i < slots; ++i) init_barrier(full + static_cast<uint32_t>(i * 8), 1);
     publish_barriers();
     if (!plan.steady && !plan.follows) wait_for_previous();
+#pragma unroll 1
     for (int i = 0; i < slots; ++i) fetch_next();
   }
   const typename InputRow<X, false, false>::Norm norm(plan);
@@ -228,13 +231,20 @@ bool fits_packed_stream(const Runtime& use, const WeightPlan& plan) {
   visit_packed(plan.dtype, [&](auto block) {
     using Block = decltype(block);
     using Format = Codes<Block>;
-    if constexpr (Format::kKnown) fits = (whole || Format::kBytes % 16 != 0) && shape_of<Block>(use, plan).warps > 0;
+    if constexpr (Format::kKnown) {
+      if constexpr (Format::kBy32) {
+        fits = (whole || Format::kBytes % 16 != 0) && shape_of<Block>(use, plan).warps > 0;
+      }
+    }
   });
   return fits;
 }
 
 void multiply_packed_stream(Device device, const WeightPlan& plan) {
-  visit_codes(plan, [&](auto block, auto x) { launch<decltype(block), decltype(x)>(device, plan); });
+  visit_codes(plan, [&](auto block, auto x) {
+    using Block = decltype(block);
+    if constexpr (Codes<Block>::kBy32) launch<Block, decltype(x)>(device, plan);
+  });
 }
 
 }  // namespace wick::cuda

@@ -135,7 +135,8 @@ template <typename Block, int kWordsOf>
 struct GroupedBlocks {
   static constexpr bool kKnown = true, kWhole = true, kBy32 = false, kSigned = false;
   static constexpr int kSums = 8, kOffset = 0;
-  static constexpr bool kPairs = std::is_same_v<Block, BlockQ4_K>;  // words have group 2j in low nibbles, 2j + 1 in high
+  static constexpr bool kPairs =
+      std::is_same_v<Block, BlockQ4_K>;  // words have group 2j in low nibbles, 2j + 1 in high
   static constexpr Order kOrder = Order::kEight;
   static constexpr int kWords = kWordsOf, kBytes = sizeof(Block);  // of a super
   using Scales = GroupScales;

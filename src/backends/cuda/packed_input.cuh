@@ -107,7 +107,8 @@ __device__ __forceinline__ void pack_supers(const int (&supers)[kCount], const f
     if constexpr (kOrder == Order::kHalves) {
       *reinterpret_cast<uint2*>(places + half * kSuper) = halves_of(four[s][half]);
     } else {
-      *reinterpret_cast<uint32_t*>(places + half * (kSuper / 2)) = four[s][half];  // places are half a super behind, too
+      *reinterpret_cast<uint32_t*>(places + half * (kSuper / 2)) =
+          four[s][half];  // places are half a super behind, too
     }
     if (lane % kLanes != 0) continue;
     const int at = (half * 32 + lane) / kLanes;

@@ -51,8 +51,8 @@ inline constexpr int kMostTeamRows = 64;
 void multiply_packed_tiles(Device device, const WeightPlan& plan);
 // Any number on devices of compute capability 9, best many.
 void multiply_packed_hopper(Device device, const WeightPlan& plan);
-// One row of x on devices of compute capability 9, where the copy engine can fetch whole rows; the second for formats
-// by 256.
+// One row of x on devices of compute capability 9, where the copy engine can fetch whole rows: of formats by 32, and of
+// those by 256.
 bool fits_packed_stream(const Runtime& use, const WeightPlan& plan);
 void multiply_packed_stream(Device device, const WeightPlan& plan);
 bool fits_packed_row(const Runtime& use, const WeightPlan& plan);
