@@ -153,15 +153,32 @@ TEST_F(CudaProducts, PackedWeightsPassOnWhatIsNotFinite) {
       for (int64_t i = 0; i < 80; ++i) EXPECT_FALSE(std::isfinite(got.data<float>()[i])) << what << " at " << i;
       for (int64_t i = 80; i < 120; ++i) EXPECT_EQ(got.data<float>()[i], 0.0f) << what << " at " << i;
       expect_product(narrow(got, 0, 3, rows - 3).contiguous(), narrow(x, 0, 3, rows - 3).contiguous(), w, what);
+      // The same of a row alone.
+      const Tensor there = x.to_device(Device::cuda()), weights = transpose(w.to_device(Device::cuda()), 0, 1);
+      for (int64_t row = 0; row < 3; ++row) {
+        const Tensor alone = matmul(narrow(there, 0, row, 1), weights).to_device(Device::cpu());
+        for (int64_t i = 0; i < 40; ++i) {
+          const float one = alone.data<float>()[i];
+          EXPECT_TRUE(row < 2 ? !std::isfinite(one) : one == 0.0f) << what << ", row " << row << " at " << i;
+        }
+      }
     }
   }
 }
 
-// More rows of weights than all warps of a device take at once, and too few to give each of them some.
+// More rows of weights than all warps of a device take at once, and too few to give each of them some; rows in one
+// piece, in several, and in pieces of which the last is shorter.
 TEST_F(CudaProducts, PackedWeightsOfManyAndFewRows) {
-  for (const DType dtype : {DType::kQ4_K, DType::kQ6_K, DType::kQ8_0}) {
-    for (const auto& [n, k] :
-         {std::pair<int64_t, int64_t>{36001, 256}, {5, 4096}, {4099, 512}, {3001, 2048}, {37, 12288}, {130, 16640}}) {
+  for (const DType dtype : {DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ8_0}) {
+    for (const auto& [n, k] : {std::pair<int64_t, int64_t>{36001, 256},
+                               {5, 4096},
+                               {4099, 512},
+                               {3001, 2048},
+                               {6001, 4352},
+                               {37, 12288},
+                               {5003, 5120},
+                               {130, 16384},
+                               {130, 16640}}) {
       const Tensor w = packed_weights(n, k, dtype, 8), x = randn({70, k}, 9), x_there = x.to_device(Device::cuda());
       const Tensor there = w.to_device(Device::cuda()), all = matmul(x_there, transpose(there, 0, 1));
       const std::string what = cat(to_string(dtype), " ", n, " x ", k);

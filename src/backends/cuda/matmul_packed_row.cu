@@ -9,16 +9,13 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kMultipliers = kThreads / 32;
-constexpr int kFetches = kMultipliers;  // the warp; the next one finishes
-constexpr int kBlockThreads = (kMultipliers + 2) * 32;
+constexpr int kMultipliers = kThreads / 32;             // warps
+constexpr int kBlockThreads = (kMultipliers + 2) * 32;  // one that fetches, one that finishes
 constexpr int kMostStages = 8;
-constexpr int kAhead = 2;        // stages that are on their way; at first it is one
-constexpr int kHeld = 3;         // tiles whose supers wait to be added up
-constexpr int kMostPiece = 16;   // supers of a row that are fetched at once
-constexpr int kMostTeams = 2;    // a lane fetches one row of a stage
+constexpr int kHeld = 3;        // tiles whose supers wait to be added up
+constexpr int kMostPiece = 16;  // supers of a row that are fetched at once
+constexpr int kMostTeams = 2;
 constexpr int kMostSupers = 64;  // of a row; more leave too little room
-constexpr int kInputReady = 1;   // a barrier of all threads
 
 struct Flow {
   WeightPlan plan;
@@ -60,6 +57,10 @@ struct Layout {
 };
 
 #if WICK_HOPPER
+constexpr int kFetches = kMultipliers;  // the warp
+constexpr int kAhead = 2;               // stages that are on their way at a time; at first it is one
+constexpr int kInputReady = 1;          // a barrier of all threads
+
 // Row i of a tile. Gated: 8 of gate, then those of up.
 struct RowPlace {
   int job, row;
@@ -201,19 +202,7 @@ struct Barriers {
 };
 constexpr int kBarriers = 2 * (kMostStages + kHeld);
 
-// A place in a ring of `count`.
-struct Place {
-  int at = 0;
-  uint32_t parity = 0;
-  __device__ __forceinline__ void advance(int count) {
-    if (++at == count) {
-      at = 0;
-      parity ^= 1;
-    }
-  }
-};
-
-// By one thread.
+// By one thread, which the compiler knows of.
 template <typename Block>
 __device__ __forceinline__ void fetch_pieces(const Flow& flow, const char* ring, const Barriers& barriers) {
   using Format = Codes<Block>;
@@ -223,7 +212,7 @@ __device__ __forceinline__ void fetch_pieces(const Flow& flow, const char* ring,
   const int stage_bytes = Layout<Block>::stage_bytes(flow);
   const uint32_t ring_at = shared_address(ring);
   int fetched = 0, arrived = 0;
-  Place stage, behind;
+  OpenTurn stage, behind;
 #pragma unroll 1
   for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
        first += static_cast<int>(gridDim.x) * flow.teams) {
@@ -276,7 +265,7 @@ __device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* me
   const int g = lane / 4, t = lane % 4, supers = supers_of(plan.k);
   const int mine = warp < flow.team ? 0 : 1, of_team = warp - mine * flow.team;  // kMostTeams is 2
   const char* x = memory + g / 2 * 64 + t * 16 + g % 2 * 8;
-  Place stage, held;
+  OpenTurn stage, held;
 #pragma unroll 1
   for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
        first += static_cast<int>(gridDim.x) * flow.teams) {
@@ -326,7 +315,7 @@ __device__ __forceinline__ void finish_tiles(const Flow& flow, const char* memor
   const int supers = supers_of(plan.k), of_part = supers_of_part(supers), row = lane % kRows;
   constexpr int kOwnParts = kParts / 2;
   const int first_super = lane / kRows * kOwnParts * of_part;
-  Place held;
+  OpenTurn held;
 #pragma unroll 1
   for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
        first += static_cast<int>(gridDim.x) * flow.teams) {

@@ -1,12 +1,12 @@
-#include "backends/cuda/hopper.cuh"
 #include "backends/cuda/packed_product.cuh"
+#include "backends/cuda/ring.cuh"
 
-// One row of x on Hopper, with formats by 32. A warp has two rows of weights at a time, a tile, of which the tensor cores see a super of
-// all kParts parts of k at once: the 16 rows of their first operand are the parts of the one row, then those of the
-// other, and the columns of their second operand are the parts of x. Of the results those count where both are of one
-// part; the others cost nothing, because with one row of x most of what tensor cores do is for nothing anyway. So warps
-// never wait for each other, and what they fetch are whole rows: pieces of rows that share lines of memory with other
-// pieces cost up to a third of its rate.
+// One row of x on Hopper, with formats by 32. A warp has two rows of weights at a time, a tile, of which the tensor
+// cores see a super of all kParts parts of k at once: the 16 rows of their first operand are the parts of the one row,
+// then those of the other, and the columns of their second operand are the parts of x. Of the results those count where
+// both are of one part; the others cost nothing, because with one row of x most of what tensor cores do is for nothing
+// anyway. So warps never wait for each other, and what they fetch are whole rows: pieces of rows that share lines of
+// memory with other pieces cost up to a third of its rate.
 namespace wick::cuda {
 namespace {
 
@@ -111,18 +111,14 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const
   const int part = g % 4, first_super = part * of_part, second_super = (part + kParts / 2) * of_part;
   const int x_part = min(g / 2 + g % 2 * (kParts / 2), (supers - 1) / of_part);
   const char* x = memory + part_place(x_part, of_part) + t * 16;
-  int slot = 0;
-  uint32_t parity = 0;
+  OpenTurn turn;
   const auto take_row = [&](int tile, int lower) {
-    wait_barrier(full + static_cast<uint32_t>(slot * 8), parity);
-    const auto* row = reinterpret_cast<const uint8_t*>(ring + slot * bytes);
+    wait_barrier(full + static_cast<uint32_t>(turn.at * 8), turn.parity);
+    const auto* row = reinterpret_cast<const uint8_t*>(ring + turn.at * bytes);
     if constexpr (!Format::kWhole) {
       if (bytes != row_bytes) row += low_bits<Block>(row_data(stream, row_place(stream, tile, lower)));
     }
-    if (++slot == slots) {
-      slot = 0;
-      parity ^= 1;
-    }
+    turn.advance(slots);
     return row;
   };
   for (int group = first_tile; group < stream.tiles; group += kHeldTiles * tile_step) {

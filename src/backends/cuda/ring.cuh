@@ -19,6 +19,18 @@ struct Turn {
   }
 };
 
+// The same in a ring whose size is known when it runs.
+struct OpenTurn {
+  int at = 0;
+  uint32_t parity = 0;
+  __device__ __forceinline__ void advance(int count) {
+    if (++at == count) {
+      at = 0;
+      parity ^= 1;
+    }
+  }
+};
+
 // Barriers of a ring, 8 bytes each: those that say full, then those that say empty.
 template <int kCount>
 struct RingBarriers {
