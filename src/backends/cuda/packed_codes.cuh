@@ -60,6 +60,12 @@ __device__ __forceinline__ void read_words(const uint8_t* from, int at, uint32_t
     before = next;
   }
 }
+// One at any place.
+__device__ __forceinline__ uint32_t read_word(const uint8_t* from) {
+  const uint32_t behind = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from)) & 3;
+  const auto* words = reinterpret_cast<const uint32_t*>(from - behind);
+  return __byte_perm(words[0], behind ? words[1] : 0, 0x3210 + behind * 0x1111);
+}
 __device__ __forceinline__ void read_two(const uint8_t* from, uint32_t* to) {
   const uint2 two = *reinterpret_cast<const uint2*>(from);
   to[0] = two.x;
@@ -80,6 +86,30 @@ __device__ __forceinline__ int signed_byte_at(uint32_t word, int i) {  // 8: cop
   int number = 0;
   asm("prmt.b32 %0, %1, 0, %2;" : "=r"(number) : "r"(word), "r"(static_cast<uint32_t>(i) * 0x1111u | 0x8880u));
   return number;
+}
+
+// Bytes of a table at the low nibbles of a word, then at the high ones.
+template <const int8_t (&kTable)[16]>
+__device__ __forceinline__ uint2 look_up(uint32_t word) {
+  constexpr auto kFour = [](int first) {
+    uint32_t four = 0;
+    for (int i = 0; i < 4; ++i) four |= static_cast<uint32_t>(static_cast<uint8_t>(kTable[first + i])) << 8 * i;
+    return four;
+  };
+  constexpr uint32_t kTables[4] = {kFour(0), kFour(4), kFour(8), kFour(12)};
+  const uint32_t which = word & 0x77777777u;  // within each half of the table: nibbles of two bytes, then of the others
+  uint32_t first[2], second[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    first[half] = __byte_perm(kTables[2 * half], kTables[2 * half + 1], which);
+    second[half] = __byte_perm(kTables[2 * half], kTables[2 * half + 1], which >> 16);
+  }
+  const auto choose = [&](uint32_t bytes, uint32_t choice) {  // the half by the highest bit of each byte
+    uint32_t later = 0;
+    asm("prmt.b32 %0, %1, 0, 0xba98;" : "=r"(later) : "r"(bytes));
+    return (__byte_perm(first[1], second[1], choice) & later) | (__byte_perm(first[0], second[0], choice) & ~later);
+  };
+  return {choose(word << 4, 0x6420), choose(word, 0x7531)};
 }
 
 // Four bytes with a sign as f16: as bits, 1024 and a byte more are 0x6400 and the byte.
@@ -264,7 +294,12 @@ struct NibbleBlocks : SmallBlocks<Block, kHead> {
 #pragma unroll
     for (int u = 0; u < 2; ++u) {
       constexpr int kBlock = sizeof(Block);
-      read_words<1, kAligned>(row + (2 * j + u) * kBlock + kHead + t * 4, u * kBlock + kHead, raw + u);
+      const uint8_t* from = row + (2 * j + u) * kBlock + kHead + t * 4;
+      if constexpr (kBlock % 2 != 0) {
+        raw[u] = read_word(from);
+      } else {
+        read_words<1, kAligned>(from, u * kBlock + kHead, raw + u);
+      }
     }
   }
 };
@@ -306,6 +341,31 @@ struct Codes<BlockGroup4> : NibbleBlocks<BlockGroup4, 4> {
   static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int j, int u, const Scales& scales) {
     const auto zero = static_cast<uint32_t>(static_cast<int>(scales.other(2 * j + u)));
     return {bytes_less(nibbles(raw[u], 0), zero), bytes_less(nibbles(raw[u], 1), zero)};
+  }
+};
+
+template <>
+struct Codes<BlockIQ4_NL> : NibbleBlocks<BlockIQ4_NL, 2> {
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return look_up<kIq4Values>(raw[u]);
+  }
+};
+
+template <>
+struct Codes<BlockMXFP4> : NibbleBlocks<BlockMXFP4, 1> {
+  struct Scales : NibbleBlocks<BlockMXFP4, 1>::Scales {
+    __device__ __forceinline__ float step(int group) const {  // see mxfp4_scale
+      if (group >= left) return 0;
+      const uint32_t exponent = row[group * kBlock];
+      return __uint_as_float(exponent < 2 ? 0x00200000u << exponent : (exponent - 1) << 23);
+    }
+  };
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int left) {
+    return {{row, left}};
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return look_up<kE2M1Doubled>(raw[u]);
   }
 };
 
