@@ -21,8 +21,8 @@ struct Flow {
   WeightPlan plan;
   int first[kMostJobs];  // tiles of the jobs
   int tiles;
-  int pieces, piece;  // of a row, and the supers of one
-  int team, teams;    // warps that multiply a tile, and tiles of a stage
+  int piece;        // supers of a row in a stage
+  int team, teams;  // warps that multiply a tile, and tiles of a stage
   int pitch, stages;
 };
 
@@ -412,8 +412,8 @@ Flow shape_of(const Runtime& use, const WeightPlan& plan) {
     if (i == 0 || !plan.gated) flow.tiles += plan.gated ? (rows + 7) / 8 : (rows + kRows - 1) / kRows;
   }
   const int supers = supers_of(plan.k);
-  flow.pieces = (supers + kMostPiece - 1) / kMostPiece;
-  flow.piece = (supers + flow.pieces - 1) / flow.pieces;
+  const int pieces = (supers + kMostPiece - 1) / kMostPiece;
+  flow.piece = (supers + pieces - 1) / pieces;
   flow.team = std::min(kMultipliers, flow.piece);
   flow.teams = std::clamp(flow.tiles / use.multiprocessors, 1, std::min(kMultipliers / flow.team, kMostTeams));
   // Rows that are read together lie in different banks; four lanes read as many bytes at once.
@@ -423,7 +423,7 @@ Flow shape_of(const Runtime& use, const WeightPlan& plan) {
   if (flow.pitch / kStep % 2 == 0) flow.pitch += kStep;
   // No more than there is to fetch: what is left lets the next kernel start early.
   const int stage_tiles = (flow.tiles + flow.teams - 1) / flow.teams;
-  const int needed = (stage_tiles + use.multiprocessors - 1) / use.multiprocessors * flow.pieces;
+  const int needed = (stage_tiles + use.multiprocessors - 1) / use.multiprocessors * pieces;
   flow.stages = std::min(needed, kMostStages);
   while (flow.stages > 0 && Layout<Block>(flow).bytes > use.shared_bytes - kStaticBytes) --flow.stages;
   if (flow.stages < std::min(needed, 2)) flow.stages = 0;
@@ -443,7 +443,8 @@ void launch(Device device, const WeightPlan& plan) {
 }  // namespace
 
 bool fits_packed_row(const Runtime& use, const WeightPlan& plan) {
-  if (!use.hopper || plan.m != 1 || plan.up || plan.k % kSuper != 0 || plan.k > kMostSupers * kSuper) return false;
+  if (!use.hopper || plan.m != 1 || plan.up || plan.k % kSuper != 0) return false;
+  if (plan.k == 0 || plan.k > kMostSupers * kSuper) return false;
   bool fits = false, whole = plan.ld % 16 == 0;  // rows lie at multiples of 16 bytes
   for (int i = 0; i < plan.count; ++i) {
     if (plan.jobs[i].n == 0) return false;
