@@ -142,7 +142,11 @@ __device__ __forceinline__ void publish_to_products() { asm volatile("fence.prox
 __device__ __forceinline__ void sync_threads(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
-// The same, and whether one of them says yes.
+// The same without waiting for the others.
+__device__ __forceinline__ void arrive_threads(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+// All of them come, and whether one says yes.
 __device__ __forceinline__ bool any_thread(int barrier, int threads, bool yes) {
   uint32_t any;
   asm volatile(

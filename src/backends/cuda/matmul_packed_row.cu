@@ -1,11 +1,8 @@
-#include "backends/cuda/packed_product.cuh"
+#include "backends/cuda/packed_groups.cuh"
 #include "backends/cuda/ring.cuh"
 
-// One row of x on Hopper, with formats by 256. A tile is 16 rows of weights, which the tensor cores see at once, and
-// the columns of their second operand are the 8 groups of a super: that of group i has the codes of x in column i and
-// zeros in the others, so that the products of all groups come to lie side by side in one result, and a lane has those
-// of two groups of two rows. One warp fetches pieces of rows for all, eight multiply supers in turn, and one adds up
-// what they found and stores it.
+// One row of x on Hopper, with formats by 256. A tile is 16 rows of weights (packed_groups.cuh). One warp fetches pieces
+// of rows for all, eight multiply supers in turn, and one adds up what they found and stores it.
 namespace wick::cuda {
 namespace {
 
@@ -15,12 +12,10 @@ constexpr int kMostStages = 8;
 constexpr int kHeld = 3;        // tiles whose supers wait to be added up
 constexpr int kMostPiece = 16;  // supers of a row that are fetched at once
 constexpr int kMostTeams = 2;
-constexpr int kMostSupers = 64;  // of a row; more leave too little room
 
 struct Flow {
   WeightPlan plan;
-  int first[kMostJobs];  // tiles of the jobs
-  int tiles;
+  JobTiles<kRows> tiles;
   int piece;        // supers of a row in a stage
   int team, teams;  // warps that multiply a tile, and tiles of a stage
   int pitch, stages;
@@ -34,11 +29,6 @@ struct alignas(16) RowScales {
   int16_t sums[kSums];
   __device__ __forceinline__ void keep(int at, int sum) { sums[at] = static_cast<int16_t>(sum); }
 };
-
-// In which order lanes have the columns of a group: words that the tensor cores take together are not neighbours, so
-// that they can be loaded to where they are needed.
-template <typename Format>
-constexpr Order kOrderOf = Format::kPairs ? Order::kFour : Format::kOrder;
 
 // Where things lie in shared memory.
 template <typename Block>
@@ -60,121 +50,6 @@ struct Layout {
 constexpr int kFetches = kMultipliers;  // the warp
 constexpr int kAhead = 2;               // stages that are on their way at a time; at first it is one
 constexpr int kInputReady = 1;          // a barrier of all threads
-
-// Row i of a tile. Gated: 8 of gate, then those of up.
-struct RowPlace {
-  int job, row;
-};
-__device__ __forceinline__ RowPlace row_place(const Flow& flow, int tile, int i) {
-  const WeightPlan& plan = flow.plan;
-  if (plan.gated) return {i / 8, tile * 8 + i % 8};
-  int job = 0;
-  if (plan.count > 1 && tile >= flow.first[1]) job = plan.count > 2 && tile >= flow.first[2] ? 2 : 1;
-  return {job, (tile - flow.first[job]) * kRows + i};
-}
-// A row behind the last is the last one once more.
-__device__ __forceinline__ const uint8_t* row_data(const Flow& flow, const RowPlace& place) {
-  const WeightJob& job = flow.plan.jobs[place.job];
-  return static_cast<const uint8_t*>(job.weights) + min(place.row, static_cast<int>(job.n) - 1) * flow.plan.ld;
-}
-
-// Products of the codes of 16 rows with those of x, lane 4g + t: rows g and g + 8, of groups 2t and 2t + 1 or, if the
-// format has two steps for a group, of their halves. own: the codes of x of group g that meet those of lane t.
-template <typename Format>
-struct RowDots {
-  static constexpr int kFactor = Format::kPairs ? 16 : 1;  // of all
-
-  int at[2][2 * Format::Scales::kSteps] = {};
-
-  __device__ __forceinline__ RowDots(const uint8_t* upper, const uint8_t* lower, int g, int t, uint2 own) {
-    constexpr bool kAligned = Format::kBytes % 16 == 0;
-    int sums[2][4] = {};
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      if constexpr (Format::kPairs) {
-        // Whole bytes are 16 times the codes of the second group and those of the first.
-        const uint32_t b[2] = {g / 2 == j ? own.x : 0, g / 2 == j ? own.y : 0};
-        uint32_t bytes[4], first[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          bytes[i] = Format::pair_word(i % 2 ? lower : upper, j, t, i / 2);
-          first[i] = nibbles(bytes[i], 0);
-        }
-        mma_bytes<false>(sums[0], first, b[0], b[1]);
-        mma_bytes<false>(sums[1], bytes, b[0], b[1]);
-      } else {
-        uint32_t up[Format::kWords], low[Format::kWords];
-        Format::template load<kAligned>(upper, j, t, up);
-        Format::template load<kAligned>(lower, j, t, low);
-#pragma unroll
-        for (int u = 0; u < 2; ++u) {
-          uint32_t a[4];
-          rows_of_codes<Format>(a, up, low, j, u, {}, {});
-          const uint32_t b[2] = {g == 2 * j + u ? own.x : 0, g == 2 * j + u ? own.y : 0};
-          if constexpr (Format::Scales::kSteps == 1) {
-            mma_bytes<Format::kSigned>(sums[u], a, b[0], b[1]);
-          } else {
-#pragma unroll
-            for (int w = 0; w < 2; ++w) mma_half_bytes(sums[w], a[2 * w], a[2 * w + 1], b[w]);
-          }
-        }
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if constexpr (Format::kPairs) {
-        at[i / 2][i % 2] = i % 2 ? sums[1][i] - sums[0][i] : sums[0][i] * 16;
-      } else if constexpr (Format::Scales::kSteps == 1) {
-        at[i / 2][i % 2] = sums[0][i] + sums[1][i];
-      } else {
-        at[i / 2][i % 2 * 2] = sums[0][i];
-        at[i / 2][i % 2 * 2 + 1] = sums[1][i];
-      }
-    }
-  }
-};
-
-// A super of 16 rows: what it comes to in row g or, if t is odd, in row g + 8.
-template <typename Format>
-__device__ __forceinline__ float multiply_rows(const uint8_t* upper, const uint8_t* lower, int g, int t, uint2 own,
-                                               const int16_t* x_sums) {
-  const LaneScales of[2] = {Format::scales_of_lane(upper, t), Format::scales_of_lane(lower, t)};
-  const RowDots<Format> dots(upper, lower, g, t, own);
-  int total[2], sums[2];
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const uint32_t bytes = of[r].bytes;
-    const auto& dot = dots.at[r];
-    if constexpr (Format::Scales::kSteps == 1) {
-      total[r] = byte_at(bytes, 0) * dot[0] + byte_at(bytes, 1) * dot[1];
-      sums[r] = __dp2a_hi(*reinterpret_cast<const int*>(x_sums + 2 * t), static_cast<int>(bytes), 0);
-    } else {
-      total[r] = signed_byte_at(bytes, 0) * dot[0] + signed_byte_at(bytes, 1) * dot[1] +
-                 signed_byte_at(bytes, 2) * dot[2] + signed_byte_at(bytes, 3) * dot[3];
-      const int2 four = *reinterpret_cast<const int2*>(x_sums + 4 * t);
-      sums[r] = __dp2a_hi(four.y, static_cast<int>(bytes), __dp2a_lo(four.x, static_cast<int>(bytes), 0));
-    }
-  }
-  // Lanes with an odd t have the lower row from here on.
-  const bool odd = t % 2 != 0;
-  int row_total = odd ? total[1] : total[0], row_sums = odd ? sums[1] : sums[0];
-  row_total += __shfl_xor_sync(0xffffffffu, odd ? total[0] : total[1], 1);
-  row_sums += __shfl_xor_sync(0xffffffffu, odd ? sums[0] : sums[1], 1);
-  row_total += __shfl_xor_sync(0xffffffffu, row_total, 2);
-  row_sums += __shfl_xor_sync(0xffffffffu, row_sums, 2);
-  const uint32_t scales = odd ? of[1].scales : of[0].scales;
-  return super_value<Format>(row_total, row_sums,
-                             half_bits(static_cast<uint16_t>(scales)) * (1.0f / RowDots<Format>::kFactor),
-                             half_bits(static_cast<uint16_t>(scales >> 16)));
-}
-
-// Barriers of the block, by number.
-__device__ __forceinline__ void sync_some(int barrier, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void arrive_some(int barrier, int threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
 
 // Who fetches, multiplies and finishes agree on what stage or tile is whose by these.
 struct Barriers {
@@ -214,9 +89,9 @@ __device__ __forceinline__ void fetch_pieces(const Flow& flow, const char* ring,
   int fetched = 0, arrived = 0;
   OpenTurn stage, behind;
 #pragma unroll 1
-  for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
+  for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles.total;
        first += static_cast<int>(gridDim.x) * flow.teams) {
-    const int tiles = min(flow.teams, flow.tiles - first);
+    const int tiles = min(flow.teams, flow.tiles.total - first);
 #pragma unroll 1
     for (int from = 0; from < row_bytes; from += piece_bytes) {
       // Few at a time: x, and what the kernels before this one read, would wait behind all of them.
@@ -233,7 +108,7 @@ __device__ __forceinline__ void fetch_pieces(const Flow& flow, const char* ring,
         uint32_t to = ring_at + static_cast<uint32_t>(stage.at * stage_bytes);
 #pragma unroll 1
         for (int i = 0; i < tiles * runs; ++i) {
-          const RowPlace place = row_place(flow, first + i / runs, i % runs * run);
+          const RowPlace place = flow.tiles.row(plan, first + i / runs, i % runs * run);
           const WeightJob& job = plan.jobs[place.job];
           const int last = static_cast<int>(job.n) - 1 - place.row;
           const uint8_t* row = static_cast<const uint8_t*>(job.weights) + place.row * plan.ld + from;
@@ -267,10 +142,10 @@ __device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* me
   const char* x = memory + g / 2 * 64 + t * 16 + g % 2 * 8;
   OpenTurn stage, held;
 #pragma unroll 1
-  for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
+  for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles.total;
        first += static_cast<int>(gridDim.x) * flow.teams) {
     const int tile = first + mine;
-    const bool is_there = mine < flow.teams && of_team < flow.team && tile < flow.tiles;
+    const bool is_there = mine < flow.teams && of_team < flow.team && tile < flow.tiles.total;
     wait_barrier(barriers.taken(held.at), held.parity ^ 1);
     float* to = values + (held.at * flow.teams + mine) * supers * kRows + g + t % 2 * 8;
 #pragma unroll 1
@@ -282,7 +157,7 @@ __device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* me
         if constexpr (!Format::kWhole) {
 #pragma unroll
           for (int r = 0; r < 2; ++r) {
-            shift[r] = low_bits<Block>(row_data(flow, row_place(flow, tile, g + r * 8)) + from * Format::kBytes);
+            shift[r] = low_bits<Block>(row_data(plan, flow.tiles.row(plan, tile, g + r * 8)) + from * Format::kBytes);
           }
         }
         const int until = min(flow.piece, supers - from);
@@ -317,14 +192,14 @@ __device__ __forceinline__ void finish_tiles(const Flow& flow, const char* memor
   const int first_super = lane / kRows * kOwnParts * of_part;
   OpenTurn held;
 #pragma unroll 1
-  for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles;
+  for (int first = static_cast<int>(blockIdx.x) * flow.teams; first < flow.tiles.total;
        first += static_cast<int>(gridDim.x) * flow.teams) {
 #pragma unroll 1
     for (int mine = 0; mine < flow.teams; ++mine) {
       const int tile = first + mine;
-      const RowPlace place = row_place(flow, min(tile, flow.tiles - 1), row);
+      const RowPlace place = flow.tiles.row(plan, min(tile, flow.tiles.total - 1), row);
       const WeightJob& job = plan.jobs[place.job];
-      const bool is_there = lane < kRows && tile < flow.tiles && place.row < job.n;
+      const bool is_there = lane < kRows && tile < flow.tiles.total && place.row < job.n;
       const float bias = is_there && job.bias ? job.bias[place.row] : 0;
       const float residual = is_there && job.residual ? job.residual[place.row] : 0;
       if (mine == 0) wait_barrier(barriers.found(held.at), held.parity);
@@ -372,7 +247,7 @@ __global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __gr
     const bool fetches = is_elected();
     if (fetches) barriers.init();
     __syncwarp();
-    arrive_some(kInputReady, kBlockThreads);
+    arrive_threads(kInputReady, kBlockThreads);
     if (!plan.steady && !plan.follows) wait_for_previous();
     if (fetches) fetch_pieces<Block>(flow, memory + layout.ring, barriers);
     return;
@@ -387,7 +262,7 @@ __global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __gr
         row, supers_of(plan.k), [&](int super) { return memory + super * kSuper; },
         [&](int super) { return scales + super; });
   }
-  sync_some(kInputReady, kBlockThreads);
+  sync_threads(kInputReady, kBlockThreads);
   auto* values = reinterpret_cast<float*>(memory + layout.values);
   if (warp < kMultipliers) {
     multiply_pieces<Block>(flow, memory, values, memory + layout.ring, barriers, warp, lane);
@@ -406,23 +281,19 @@ Flow shape_of(const Runtime& use, const WeightPlan& plan) {
   using Format = Codes<Block>;
   Flow flow{};
   flow.plan = plan;
-  for (int i = 0; i < plan.count; ++i) {
-    flow.first[i] = flow.tiles;
-    const auto rows = static_cast<int>(plan.jobs[i].n);
-    if (i == 0 || !plan.gated) flow.tiles += plan.gated ? (rows + 7) / 8 : (rows + kRows - 1) / kRows;
-  }
+  flow.tiles = JobTiles<kRows>(plan);
   const int supers = supers_of(plan.k);
   const int pieces = (supers + kMostPiece - 1) / kMostPiece;
   flow.piece = (supers + pieces - 1) / pieces;
   flow.team = std::min(kMultipliers, flow.piece);
-  flow.teams = std::clamp(flow.tiles / use.multiprocessors, 1, std::min(kMultipliers / flow.team, kMostTeams));
+  flow.teams = std::clamp(flow.tiles.total / use.multiprocessors, 1, std::min(kMultipliers / flow.team, kMostTeams));
   // Rows that are read together lie in different banks; four lanes read as many bytes at once.
   const int bytes = flow.piece * Format::kBytes + (Format::kWhole ? 0 : 30);
   constexpr int kStep = kOrderOf<Format> == Order::kEight ? 32 : 16;
   flow.pitch = (bytes + kStep - 1) / kStep * kStep;
   if (flow.pitch / kStep % 2 == 0) flow.pitch += kStep;
   // No more than there is to fetch: what is left lets the next kernel start early.
-  const int stage_tiles = (flow.tiles + flow.teams - 1) / flow.teams;
+  const int stage_tiles = (flow.tiles.total + flow.teams - 1) / flow.teams;
   const int needed = (stage_tiles + use.multiprocessors - 1) / use.multiprocessors * pieces;
   flow.stages = std::min(needed, kMostStages);
   while (flow.stages > 0 && Layout<Block>(flow).bytes > use.shared_bytes - kStaticBytes) --flow.stages;
@@ -434,7 +305,7 @@ template <typename Block, typename X>
 void launch(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   const Flow flow = shape_of<Block>(use, plan);
-  const int blocks = std::min((flow.tiles + flow.teams - 1) / flow.teams, use.multiprocessors);
+  const int blocks = std::min((flow.tiles.total + flow.teams - 1) / flow.teams, use.multiprocessors);
   allow_shared<packed_row_kernel<Block, X>>(device, use.shared_bytes - kStaticBytes);
   launch_dependent(device, "matmul", packed_row_kernel<Block, X>, static_cast<unsigned>(blocks), kBlockThreads,
                    static_cast<size_t>(Layout<Block>(flow).bytes), flow);
@@ -443,21 +314,8 @@ void launch(Device device, const WeightPlan& plan) {
 }  // namespace
 
 bool fits_packed_row(const Runtime& use, const WeightPlan& plan) {
-  if (!use.hopper || plan.m != 1 || plan.up || plan.k % kSuper != 0) return false;
-  if (plan.k == 0 || plan.k > kMostSupers * kSuper) return false;
-  bool fits = false, whole = plan.ld % 16 == 0;  // rows lie at multiples of 16 bytes
-  for (int i = 0; i < plan.count; ++i) {
-    if (plan.jobs[i].n == 0) return false;
-    whole &= aligned(plan.jobs[i].weights, 16);
-  }
-  visit_packed(plan.dtype, [&](auto block) {
-    using Block = decltype(block);
-    using Format = Codes<Block>;
-    if constexpr (Format::kKnown) {
-      if constexpr (!Format::kBy32) fits = (whole || !Format::kWhole) && shape_of<Block>(use, plan).stages > 0;
-    }
-  });
-  return fits;
+  return fits_fetched_rows<false>(use, plan,
+                                  [&](auto block) { return shape_of<decltype(block)>(use, plan).stages > 0; });
 }
 
 void multiply_packed_row(Device device, const WeightPlan& plan) {

@@ -9,17 +9,9 @@ constexpr int kRowGap = 64;  // behind a row of x: two rows that are read togeth
 
 // How the work is shared: `team` warps, a power of two, take a tile together, each kParts / team parts of k.
 struct Teams {
-  int tiles = 0, first[kMostJobs] = {};  // of the jobs
+  JobTiles<kRows> tiles;
   int warps = 0, team = 1;
 };
-
-// Rows of a tile. Gated: the first half from gate, the second the same rows of up.
-__device__ __forceinline__ TilePlace tile_place(const WeightPlan& plan, const Teams& teams, int tile) {
-  if (plan.gated) return {0, tile * (kRows / 2)};
-  if (plan.count == 1 || tile < teams.first[1]) return {0, tile * kRows};
-  const int job = plan.count == 2 || tile < teams.first[2] ? 1 : 2;
-  return {job, (tile - (job == 1 ? teams.first[1] : teams.first[2])) * kRows};
-}
 
 // Up to 8 rows of x against all weights. Each warp streams its blocks through shared memory with its own copies, from
 // tile to tile without a break; they are on their way before x is read.
@@ -41,10 +33,10 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   const int last_super = min(supers, first_super + parts * of_part);
 
   char* ring = memory + warp * kStages * S::kTotal;
-  const auto row_of = [&](const TilePlace& place, int row) {
+  const auto row_of = [&](const RowPlace& place, int row) {
     const int other = plan.gated ? row / (kRows / 2) : 0, at = plan.gated ? row % (kRows / 2) : row;
     const WeightJob& job = plan.jobs[place.job + other];
-    return static_cast<const uint8_t*>(job.weights) + min(place.first_row + at, static_cast<int>(job.n) - 1) * plan.ld;
+    return static_cast<const uint8_t*>(job.weights) + min(place.row + at, static_cast<int>(job.n) - 1) * plan.ld;
   };
   // What is copied next.
   struct {
@@ -54,15 +46,15 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   } next;
   const uint32_t ring_start = shared_address(ring) + static_cast<uint32_t>(g * S::kPitch);
   const auto enter_tile = [&](int tile) {
-    next.tile = first_super < last_super ? tile : teams.tiles;
+    next.tile = first_super < last_super ? tile : teams.tiles.total;
     next.super = first_super;
-    if (tile >= teams.tiles) return;
-    const TilePlace place = tile_place(plan, teams, tile);
+    if (tile >= teams.tiles.total) return;
+    const RowPlace place = teams.tiles.row(plan, tile, 0);
     next.upper = row_of(place, g);
     next.lower = row_of(place, g + 8);
   };
   const auto start_next = [&] {
-    if (next.tile < teams.tiles) {
+    if (next.tile < teams.tiles.total) {
       const int at = next.super * S::kBytes;
       const int bytes = Format::kWhole ? S::kBytes : min(S::kBytes, static_cast<int>(plan.ld) - at);
       copy_row<Block>(next.upper + at, next.place, bytes, t);
@@ -102,11 +94,11 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
   const char* x_row = x + min(g, m - 1) * pitch + t * 16;  // rows beyond m go nowhere
   const auto* blocks = reinterpret_cast<const uint8_t*>(ring) + g * S::kPitch;
   int turn = 0, slot = 0;
-  for (int tile = first_tile; tile < teams.tiles; tile += step, ++turn) {
+  for (int tile = first_tile; tile < teams.tiles.total; tile += step, ++turn) {
     const bool finishes = (turn & (teams.team - 1)) == in_team;
     int upper_low = 0, lower_low = 0;
     if constexpr (!Format::kWhole) {
-      const TilePlace place = tile_place(plan, teams, tile);
+      const RowPlace place = teams.tiles.row(plan, tile, 0);
       upper_low = low_bits<Block>(row_of(place, g));
       lower_low = low_bits<Block>(row_of(place, g + 8));
     }
@@ -139,12 +131,12 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
       for (int e = 0; e < 4; ++e) sum[0][0][e] = 0;
     }
     // Of element e of a fragment: row g + e / 2 * 8 and token 2t + e % 2. Gated: elements 0 and 1, rows below 8.
-    const TilePlace place = tile_place(plan, teams, tile);
+    const RowPlace place = teams.tiles.row(plan, tile, 0);
     const WeightJob& job = plan.jobs[place.job];
     const auto is_mine = [&](int e) {
-      return 2 * t + e % 2 < m && place.first_row + g + e / 2 * 8 < job.n && (!plan.gated || e < 2);
+      return 2 * t + e % 2 < m && place.row + g + e / 2 * 8 < job.n && (!plan.gated || e < 2);
     };
-    const auto out_place = [&](int e) { return int64_t{2 * t + e % 2} * job.n + place.first_row + g + e / 2 * 8; };
+    const auto out_place = [&](int e) { return int64_t{2 * t + e % 2} * job.n + place.row + g + e / 2 * 8; };
     float residual[4] = {};
     if (job.residual && finishes) {
 #pragma unroll
@@ -166,7 +158,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       if (!is_mine(e)) continue;
-      const int row = place.first_row + g + e / 2 * 8;
+      const int row = place.row + g + e / 2 * 8;
       float product = total[e];
       if (job.bias) product += job.bias[row];
       if (plan.gated) {
@@ -193,13 +185,7 @@ size_t shared_bytes(const Teams& teams, int64_t m, int64_t k) {
 template <typename Block>
 Teams teams_for(const Runtime& use, const WeightPlan& plan) {
   Teams best;
-  int tiles = 0;
-  for (int i = 0; i < plan.count; ++i) {
-    best.first[i] = tiles;
-    const int64_t each = plan.gated ? kRows / 2 : kRows;
-    if (i == 0 || !plan.gated) tiles += static_cast<int>((plan.jobs[i].n + each - 1) / each);
-  }
-  best.tiles = tiles;
+  best.tiles = JobTiles<kRows>(plan);
   int best_cost = std::numeric_limits<int>::max();
   for (const int warps : {24, 16, 8}) {
     for (const int team : {1, 2, 4, 8}) {
@@ -207,7 +193,8 @@ Teams teams_for(const Runtime& use, const WeightPlan& plan) {
       teams.warps = warps;
       teams.team = team;
       const int at_once = use.multiprocessors * (warps / team);
-      const int cost = (tiles + at_once - 1) / at_once * (warps / team);  // tiles for which a multiprocessor has time
+      const int cost =
+          (best.tiles.total + at_once - 1) / at_once * (warps / team);  // tiles for which a multiprocessor has time
       const size_t shared = shared_bytes<Block>(teams, plan.m, plan.k);
       if (cost >= best_cost || shared > static_cast<size_t>(use.shared_bytes - 1024)) continue;
       best = teams;
@@ -234,7 +221,7 @@ template <typename Block, typename X>
 void launch_kernel(Device device, const WeightPlan& plan, const Teams& teams, const PackedRows& ready) {
   const Runtime& use = runtime(device);
   const int team_count = teams.warps / teams.team;
-  const int blocks = std::min((teams.tiles + team_count - 1) / team_count, use.multiprocessors);
+  const int blocks = std::min((teams.tiles.total + team_count - 1) / team_count, use.multiprocessors);
   allow_shared<packed_rows_kernel<Block, X>>(device, use.shared_bytes - 1024);
   launch_dependent(device, "matmul", packed_rows_kernel<Block, X>, static_cast<unsigned>(blocks),
                    static_cast<unsigned>(teams.warps * 32), shared_bytes<Block>(teams, plan.m, plan.k), plan, teams,

@@ -17,12 +17,10 @@ constexpr int kMostSlots = 5;  // for rows that a warp has or waits for; with mo
 
 struct Stream {
   WeightPlan plan;
-  int first[kMostJobs];  // tiles of the jobs
-  int tiles;
-  int warps, slots;  // warps that multiply
+  JobTiles<2> tiles;  // of an upper and a lower row; gated: of gate and of up
+  int warps, slots;   // warps that multiply
 };
 
-constexpr int64_t kMostColumns = 16384;  // longer rows leave too few warps
 __host__ __device__ __forceinline__ int codes_bytes(int64_t k) { return static_cast<int>(k) + kPartsGap; }
 // Rows come with up to 15 bytes before and behind them, unless all of them lie at multiples of 16.
 template <typename Block>
@@ -30,25 +28,6 @@ __host__ __device__ __forceinline__ int slot_bytes(const WeightPlan& plan) {
   const int row = static_cast<int>(plan.k / kSuper) * Codes<Block>::kBytes;
   return plan.ld % 16 == 0 && row % 16 == 0 ? row : (row + 15 + 15) / 16 * 16;
 }
-
-#if WICK_HOPPER
-// The upper or lower row of a tile; gated: of gate or of up.
-struct RowPlace {
-  int job, row;
-};
-__device__ __forceinline__ RowPlace row_place(const Stream& stream, int tile, int lower) {
-  const WeightPlan& plan = stream.plan;
-  if (plan.gated) return {lower, tile};
-  int job = 0;
-  if (plan.count > 1 && tile >= stream.first[1]) job = plan.count > 2 && tile >= stream.first[2] ? 2 : 1;
-  return {job, (tile - stream.first[job]) * 2 + lower};
-}
-// A row behind the last is the last one once more.
-__device__ __forceinline__ const uint8_t* row_data(const Stream& stream, const RowPlace& place) {
-  const WeightJob& job = stream.plan.jobs[place.job];
-  return static_cast<const uint8_t*>(job.weights) + min(place.row, static_cast<int>(job.n) - 1) * stream.plan.ld;
-}
-#endif
 
 template <typename Block, typename X>
 __global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const __grid_constant__ Stream stream) {
@@ -71,11 +50,11 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const
   const int first_tile = warp * blocks + static_cast<int>(blockIdx.x);
   const uint32_t full = shared_address(full_barriers + warp * kMostSlots);
   const char* ring = rings + warp * slots * bytes;
-  int next_tile = warp < stream.warps ? first_tile : stream.tiles, next_lower = 0, next_slot = 0;
+  int next_tile = warp < stream.warps ? first_tile : stream.tiles.total, next_lower = 0, next_slot = 0;
   const bool fetches = is_elected();
   const auto fetch_next = [&] {
-    if (!fetches || next_tile >= stream.tiles) return;
-    const uint8_t* row = row_data(stream, row_place(stream, next_tile, next_lower));
+    if (!fetches || next_tile >= stream.tiles.total) return;
+    const uint8_t* row = row_data(plan, stream.tiles.row(plan, next_tile, next_lower));
     const int shift = low_bits<Block>(row), size = (shift + row_bytes + 15) / 16 * 16;
     const uint32_t barrier = full + static_cast<uint32_t>(next_slot * 8);
     arrive_and_expect(barrier, size);
@@ -115,22 +94,22 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1) packed_stream_kernel(const
   const auto take_row = [&](int tile, int lower) {
     wait_barrier(full + static_cast<uint32_t>(turn.at * 8), turn.parity);
     const auto* row = reinterpret_cast<const uint8_t*>(ring + turn.at * bytes);
-    if constexpr (!Format::kWhole) {
-      if (bytes != row_bytes) row += low_bits<Block>(row_data(stream, row_place(stream, tile, lower)));
+    if (bytes != row_bytes) {
+      row += low_bits<Block>(row_data(plan, stream.tiles.row(plan, tile, lower)));
     }
     turn.advance(slots);
     return row;
   };
-  for (int group = first_tile; group < stream.tiles; group += kHeldTiles * tile_step) {
+  for (int group = first_tile; group < stream.tiles.total; group += kHeldTiles * tile_step) {
     // Of some tiles at a time: lane 2j has the result of the upper row of tile j, lane 2j + 1 that of the lower.
     const int tile_of_lane = group + lane / 2 * tile_step;
-    const RowPlace place = row_place(stream, min(tile_of_lane, stream.tiles - 1), lane % 2);
+    const RowPlace place = stream.tiles.row(plan, min(tile_of_lane, stream.tiles.total - 1), lane % 2);
     const WeightJob& job = plan.jobs[place.job];
-    const bool is_there = lane < kHeldTiles * 2 && tile_of_lane < stream.tiles && place.row < job.n;
+    const bool is_there = lane < kHeldTiles * 2 && tile_of_lane < stream.tiles.total && place.row < job.n;
     const float bias = is_there && job.bias ? job.bias[place.row] : 0;
     const float residual = is_there && job.residual ? job.residual[place.row] : 0;
     float* held = sums[warp];
-    for (int tile = group; tile < min(stream.tiles, group + kHeldTiles * tile_step); tile += tile_step) {
+    for (int tile = group; tile < min(stream.tiles.total, group + kHeldTiles * tile_step); tile += tile_step) {
       const uint8_t *upper = take_row(tile, 0), *lower = take_row(tile, 1);
       const uint8_t* row = g < 4 ? upper : lower;
       float sum[2] = {};
@@ -177,10 +156,7 @@ template <typename Block>
 Stream shape_of(const Runtime& use, const WeightPlan& plan) {
   Stream stream{};
   stream.plan = plan;
-  for (int i = 0; i < plan.count; ++i) {
-    stream.first[i] = stream.tiles;
-    if (i == 0 || !plan.gated) stream.tiles += static_cast<int>(plan.gated ? plan.jobs[i].n : (plan.jobs[i].n + 1) / 2);
-  }
+  stream.tiles = JobTiles<2>(plan);
   const int room = use.shared_bytes - kStaticBytes;
   const auto try_shape = [&](int room_used, int warps, int fewest_slots) {
     int slots = kMostSlots;
@@ -192,10 +168,10 @@ Stream shape_of(const Runtime& use, const WeightPlan& plan) {
   };
   // Where each multiprocessor has little to do, a block leaves room for one of the next kernel, which then starts
   // early.
-  const int64_t share = int64_t{stream.tiles} * 2 * slot_bytes<Block>(plan) / use.multiprocessors;
+  const int64_t share = int64_t{stream.tiles.total} * 2 * slot_bytes<Block>(plan) / use.multiprocessors;
   if (share <= kSmallShare && try_shape(kHalfRoom, 8, 3)) return stream;
   // As many warps as there is room for, all with the same number of tiles.
-  const int tiles = (stream.tiles + use.multiprocessors - 1) / use.multiprocessors;
+  const int tiles = (stream.tiles.total + use.multiprocessors - 1) / use.multiprocessors;
   for (int rounds = 1; rounds <= tiles; ++rounds) {
     const int warps = (tiles + rounds - 1) / rounds;
     if (warps <= kMostWarps && try_shape(room, warps, std::min(2 * rounds, 3))) break;
@@ -208,7 +184,7 @@ template <typename Block, typename X>
 void launch(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   const Stream stream = shape_of<Block>(use, plan);
-  const int blocks = std::min(stream.tiles, use.multiprocessors), threads = std::max(stream.warps * 32, kThreads);
+  const int blocks = std::min(stream.tiles.total, use.multiprocessors), threads = std::max(stream.warps * 32, kThreads);
   allow_shared<packed_stream_kernel<Block, X>>(device, use.shared_bytes - kStaticBytes);
   launch_dependent(device, "matmul", packed_stream_kernel<Block, X>, static_cast<unsigned>(blocks),
                    static_cast<unsigned>(threads),
@@ -218,22 +194,7 @@ void launch(Device device, const WeightPlan& plan) {
 }  // namespace
 
 bool fits_packed_stream(const Runtime& use, const WeightPlan& plan) {
-  if (!use.hopper || plan.m != 1 || plan.up || plan.k % kSuper != 0 || plan.k > kMostColumns) return false;
-  bool fits = false, whole = plan.ld % 16 == 0;  // rows lie at multiples of 16 bytes
-  for (int i = 0; i < plan.count; ++i) {
-    if (plan.jobs[i].n == 0) return false;
-    whole &= aligned(plan.jobs[i].weights, 16);
-  }
-  visit_packed(plan.dtype, [&](auto block) {
-    using Block = decltype(block);
-    using Format = Codes<Block>;
-    if constexpr (Format::kKnown) {
-      if constexpr (Format::kBy32) {
-        fits = (whole || Format::kBytes % 16 != 0) && shape_of<Block>(use, plan).warps > 0;
-      }
-    }
-  });
-  return fits;
+  return fits_fetched_rows<true>(use, plan, [&](auto block) { return shape_of<decltype(block)>(use, plan).warps > 0; });
 }
 
 void multiply_packed_stream(Device device, const WeightPlan& plan) {

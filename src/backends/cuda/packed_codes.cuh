@@ -91,12 +91,8 @@ __device__ __forceinline__ int signed_byte_at(uint32_t word, int i) {  // 8: cop
 // Bytes of a table at the low nibbles of a word, then at the high ones.
 template <const int8_t (&kTable)[16]>
 __device__ __forceinline__ uint2 look_up(uint32_t word) {
-  constexpr auto kFour = [](int first) {
-    uint32_t four = 0;
-    for (int i = 0; i < 4; ++i) four |= static_cast<uint32_t>(static_cast<uint8_t>(kTable[first + i])) << 8 * i;
-    return four;
-  };
-  constexpr uint32_t kTables[4] = {kFour(0), kFour(4), kFour(8), kFour(12)};
+  constexpr uint32_t kTables[4] = {table_word<uint32_t, kTable>(0), table_word<uint32_t, kTable>(4),
+                                   table_word<uint32_t, kTable>(8), table_word<uint32_t, kTable>(12)};
   const uint32_t which = word & 0x77777777u;  // within each half of the table: nibbles of two bytes, then of the others
   uint32_t first[2], second[2];
 #pragma unroll

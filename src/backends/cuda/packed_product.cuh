@@ -259,6 +259,33 @@ __device__ __forceinline__ void multiply_parts(float (&sum)[2], const uint8_t* u
   }
 }
 
+// A row of a plan's weights; one behind the last is the last one once more.
+__device__ __forceinline__ const uint8_t* row_data(const WeightPlan& plan, const RowPlace& place) {
+  const WeightJob& job = plan.jobs[place.job];
+  return static_cast<const uint8_t*>(job.weights) + min(place.row, static_cast<int>(job.n) - 1) * plan.ld;
+}
+
+// Whether a kernel that has the copy engine fetch rows for one row of x takes the plan: has_room(block) of the formats
+// that it is for.
+inline constexpr int64_t kMostColumns = 16384;  // longer rows leave too little room
+template <bool kBy32, typename HasRoom>
+bool fits_fetched_rows(const Runtime& use, const WeightPlan& plan, const HasRoom& has_room) {
+  if (!use.hopper || plan.m != 1 || plan.up || plan.k % kSuper != 0) return false;
+  if (plan.k == 0 || plan.k > kMostColumns) return false;
+  bool fits = false, whole = plan.ld % 16 == 0;  // rows lie at multiples of 16 bytes
+  for (int i = 0; i < plan.count; ++i) {
+    if (plan.jobs[i].n == 0) return false;
+    whole &= aligned(plan.jobs[i].weights, 16);
+  }
+  visit_packed(plan.dtype, [&](auto block) {
+    using Format = Codes<decltype(block)>;
+    if constexpr (Format::kKnown) {
+      if constexpr (Format::kBy32 == kBy32) fits = (whole || Format::kBytes % 16 != 0) && has_room(block);
+    }
+  });
+  return fits;
+}
+
 // Body(Block{}, X{}) for formats that have Codes.
 template <typename Body>
 void visit_codes(const WeightPlan& plan, const Body& body) {

@@ -104,15 +104,18 @@ __device__ __forceinline__ float packed_weight(const BlockQ3_K& b, int i, const 
 __device__ __forceinline__ float packed_weight(const BlockQ8_K& b, int i, const Codebooks&) {
   return scaled(b.scale, b.quants[i]);
 }
-// Entry i of a constant table of the host.
+// Entries of a constant table of the host from `first` on, as the bytes of a word, and entry i.
+template <typename Word, const int8_t (&kTable)[16]>
+constexpr Word table_word(int first) {
+  Word word = 0;
+  for (int j = 0; j < static_cast<int>(sizeof(Word)); ++j) {
+    word |= static_cast<Word>(static_cast<uint8_t>(kTable[first + j])) << 8 * j;
+  }
+  return word;
+}
 template <const int8_t (&kTable)[16]>
 __device__ __forceinline__ int table_entry(int i) {
-  constexpr auto kWord = [](int first) {
-    uint64_t word = 0;
-    for (int j = 0; j < 8; ++j) word |= static_cast<uint64_t>(static_cast<uint8_t>(kTable[first + j])) << 8 * j;
-    return word;
-  };
-  constexpr uint64_t kLow = kWord(0), kHigh = kWord(8);
+  constexpr auto kLow = table_word<uint64_t, kTable>(0), kHigh = table_word<uint64_t, kTable>(8);
   return byte_of(i < 8 ? kLow : kHigh, i % 8);
 }
 __device__ __forceinline__ int iq4_value(int nibble) { return table_entry<kIq4Values>(nibble); }

@@ -38,6 +38,31 @@ __device__ __forceinline__ TilePlace place_of_tile(const WeightPlan& plan, int t
   return {job, tile * kRows};
 }
 
+// The tiles of a plan's jobs, counted before a kernel starts.
+struct RowPlace {
+  int job, row;
+};
+template <int kRows>
+struct JobTiles {
+  int first[kMostJobs] = {}, total = 0;
+
+  JobTiles() = default;
+  explicit JobTiles(const WeightPlan& plan) {
+    for (int i = 0; i < plan.count; ++i) {
+      first[i] = total;
+      if (i == 0 || !plan.gated) total += tiles_of_job<kRows>(plan, i);
+    }
+  }
+  // Row i of a tile.
+  __device__ __forceinline__ RowPlace row(const WeightPlan& plan, int tile, int i) const {
+    constexpr int kHalf = kRows / 2;
+    if (plan.gated) return {i / kHalf, tile * kHalf + i % kHalf};
+    int job = 0;
+    if (plan.count > 1 && tile >= first[1]) job = plan.count > 2 && tile >= first[2] ? 2 : 1;
+    return {job, (tile - first[job]) * kRows + i};
+  }
+};
+
 // A result in f32 or in the dtype T of the weights.
 template <typename T>
 __device__ __forceinline__ void store_as(DType dtype, void* out, int64_t at, float result) {
