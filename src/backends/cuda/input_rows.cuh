@@ -33,8 +33,8 @@ __device__ __forceinline__ void fetch_norm(const WeightPlan& plan) {
 // One row of x [m, k] after the plan's norm or activation; k is a multiple of 4. Warps take turns with stretches of 256
 // columns, of which a lane has four at 4 lane and four at 128 + 4 lane.
 // kMost: its largest magnitude is wanted. kUp: the plan may have an activation; it takes many instructions, and kernels
-// that run for a few microseconds spend much of their time fetching those.
-template <typename X, bool kMost, bool kUp = true>
+// that run for a few microseconds spend much of their time fetching those. kWhole: k is a multiple of a stretch.
+template <typename X, bool kMost, bool kUp = true, bool kWhole = false>
 class InputRow {
   static constexpr int kWarps = kThreads / 32, kStretch = 256;
   static constexpr int kHeld = 4;   // fours of columns that a thread has at hand
@@ -47,10 +47,11 @@ class InputRow {
     float share;  // of one element in the mean
 
     __device__ __forceinline__ explicit Norm(const WeightPlan& plan) : share(1.0f / static_cast<float>(plan.k)) {
+      asm volatile("" : "+f"(share));  // now, and not when x is there
+      if (!plan.norm_weight) return;
 #pragma unroll
       for (int j = 0; j < kHeld; ++j) {
-        const int i = column(j);
-        if (i < plan.k && plan.norm_weight) weight[j] = *reinterpret_cast<const float4*>(plan.norm_weight + i);
+        if (is_inside(j, static_cast<int>(plan.k))) weight[j] = load_four(plan.norm_weight + column(j));
       }
     }
   };
@@ -75,8 +76,7 @@ class InputRow {
     float square = 0, most = 0;
 #pragma unroll
     for (int j = 0; j < kHeld; ++j) {
-      const int i = column(j);
-      if (i < k_) held_[j] = load_four(x_ + i);
+      if (is_inside(j, k_)) held_[j] = load_four(x_ + column(j));
       held_weight_[j] = norm.weight[j];
     }
     between();
@@ -114,42 +114,48 @@ class InputRow {
   // body(i, values i to i + 3) for those of this thread.
   template <typename Body>
   __device__ __forceinline__ void each(const Body& body) const {
-    walk([&](int i, float4 x, float4 weight) { body(i, normed(x, weight)); });
+    walk([&](int i, float4 x, float4 weight) { body(i, weight_ ? normed(x, weight) : x); });
   }
 
   // body(two stretches of this warp, of each its values from 4 lane on and from 128 + 4 lane on) for those up to
-  // `count`, of which the second may lie behind it; zeros behind k. Work on two at once takes little longer than on one.
+  // `count`, of which the second may lie behind it; zeros behind k. Work on two at once takes little longer than on
+  // one.
   template <typename Body>
   __device__ __forceinline__ void each_stretches(int count, const Body& body) const {
-    static_assert(kHeld == 4 && kAhead % 4 == 0);
-    const int warp = threadIdx.x / 32;
-    constexpr float4 kZeros{0, 0, 0, 0};
-    float4 ahead[kAhead];
-    const auto fetch = [&](int first) {
+    static_assert(kHeld == 4 && kAhead == 8);
+    float4 now[kHeld], ahead[kAhead];
+    int stretch = static_cast<int>(threadIdx.x) / 32;
+    if (stretch >= count) return;
+    if (stretch + kHeld / 2 * kWarps < count) {
 #pragma unroll
-      for (int j = 0; j < kAhead; ++j) ahead[j] = loaded(column(first + j));
-    };
-    if (warp >= count) return;
-    if (warp + kHeld / 2 * kWarps < count) fetch(kHeld);
-    const auto held = [&](int j) {
-      return column(j) < k_ ? normed(activated(column(j), held_[j]), held_weight_[j]) : kZeros;
-    };
-    const auto call = [&](int first, float4 a, float4 b, float4 c, float4 d) {
-      const int stretches[2] = {first, first + kWarps};
-      const float4 x[2][2] = {{a, b}, {c, d}};
-      body(stretches, x);
-    };
-    call(warp, held(0), held(1), held(2), held(3));
+      for (int j = 0; j < kAhead; ++j) ahead[j] = loaded(kHeld + j);
+    }
+#pragma unroll
+    for (int j = 0; j < kHeld; ++j) {
+      now[j] = activated(column(j), held_[j]);
+      if (weight_) now[j] = normed(now[j], held_weight_[j]);
+      if (!kWhole && !is_inside(j, k_)) now[j] = {0, 0, 0, 0};
+    }
+    // One copy of body, as it is mostly run once: instructions take longer to fetch than to run.
 #pragma unroll 1
-    for (int j = kHeld; warp + j / 2 * kWarps < count; j += kAhead) {
-      if (j > kHeld) fetch(j);
-      const auto there = [&](int i) { return normed(activated(column(j + i), ahead[i]), weight(column(j + i))); };
+    for (int j = kHeld;; j += kHeld) {
+      const int stretches[2] = {stretch, stretch + kWarps};
+      const float4 x[2][2] = {{now[0], now[1]}, {now[2], now[3]}};
+      body(stretches, x);
+      stretch += 2 * kWarps;
+      if (stretch >= count) break;
 #pragma unroll
-      for (int i = 0; i < kAhead; i += 4) {
-        const int stretch = warp + (j + i) / 2 * kWarps;
-        if (stretch >= count) break;
-        call(stretch, there(i), there(i + 1), there(i + 2), there(i + 3));
+      for (int i = 0; i < kHeld; ++i) {
+        now[i] = activated(column(j + i), ahead[i]);
+        ahead[i] = ahead[i + kHeld];
       }
+      if (weight_) {
+#pragma unroll
+        for (int i = 0; i < kHeld; ++i) now[i] = normed(now[i], weight(column(j + i)));  // 1 behind k
+      }
+      if (stretch + kAhead / 2 * kWarps >= count) continue;
+#pragma unroll
+      for (int i = 0; i < kHeld; ++i) ahead[i + kHeld] = loaded(j + kAhead + i);
     }
   }
 
@@ -159,12 +165,18 @@ class InputRow {
     return (static_cast<int>(threadIdx.x) / 32 + j / 2 * kWarps) * kStretch + j % 2 * (kStretch / 2) +
            static_cast<int>(threadIdx.x) % 32 * 4;
   }
-  __device__ __forceinline__ float4 loaded(int i) const { return i < k_ ? load_four(x_ + i) : float4{0, 0, 0, 0}; }
+  // Whether the four are columns of x; kWhole: the same for all lanes.
+  __device__ static __forceinline__ bool is_inside(int j, int k) {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    return kWhole ? (warp + j / 2 * kWarps) * kStretch < k : column(j) < k;
+  }
+  __device__ __forceinline__ float4 loaded(int j) const {
+    return is_inside(j, k_) ? load_four(x_ + column(j)) : float4{0, 0, 0, 0};
+  }
   __device__ __forceinline__ float4 weight(int i) const {
     return weight_ && i < k_ ? *reinterpret_cast<const float4*>(weight_ + i) : float4{1, 1, 1, 1};
   }
   __device__ __forceinline__ float4 normed(float4 x, float4 weight) const {
-    if (!weight_) return x;
     return {x.x * inverse_ * weight.x, x.y * inverse_ * weight.y, x.z * inverse_ * weight.z, x.w * inverse_ * weight.w};
   }
   // body(i, x or its activation, the norm's weights or ones)
@@ -174,7 +186,7 @@ class InputRow {
 #pragma unroll
     for (int j = 0; j < kHeld; ++j) {
       const int i = column(j);
-      if (i < k_) body(i, activated(i, held_[j]), weight_ ? held_weight_[j] : ones);
+      if (is_inside(j, k_)) body(i, activated(i, held_[j]), weight_ ? held_weight_[j] : ones);
     }
 #pragma unroll 1
     for (int i = column(kHeld), step = kStretch / 2; i < k_; i += step, step = kWarps * kStretch - step) {

@@ -1,8 +1,8 @@
 #include "backends/cuda/packed_groups.cuh"
 #include "backends/cuda/ring.cuh"
 
-// One row of x on Hopper, with formats by 256. A tile is 16 rows of weights (packed_groups.cuh). One warp fetches pieces
-// of rows for all, eight multiply supers in turn, and one adds up what they found and stores it.
+// One row of x on Hopper, with formats by 256. A tile is 16 rows of weights (packed_groups.cuh). One warp fetches
+// pieces of rows for all, eight multiply supers in turn, and one adds up what they found and stores it.
 namespace wick::cuda {
 namespace {
 
@@ -231,12 +231,15 @@ __device__ __forceinline__ void finish_tiles(const Flow& flow, const char* memor
 }
 #endif
 
+template <typename X>
+using Row = InputRow<X, false, false, true>;  // of whole supers
+
 template <typename Block, typename X>
 __global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __grid_constant__ Flow flow) {
 #if WICK_HOPPER
   using Format = Codes<Block>;
   extern __shared__ __align__(128) char memory[];
-  __shared__ typename InputRow<X, false, false>::Shared reduced;
+  __shared__ typename Row<X>::Shared reduced;
   __shared__ uint64_t all_barriers[kBarriers];
   const WeightPlan& plan = flow.plan;
   const Layout<Block> layout(flow);
@@ -252,12 +255,12 @@ __global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __gr
     if (fetches) fetch_pieces<Block>(flow, memory + layout.ring, barriers);
     return;
   }
-  const typename InputRow<X, false, false>::Norm norm(plan);
+  const typename Row<X>::Norm norm(plan);
   if (!plan.follows) wait_for_previous();
   if (plan.leads) let_next_start();
   if (threadIdx.x < kThreads) {
     auto* scales = reinterpret_cast<typename Layout<Block>::Scales*>(memory + layout.scales);
-    const InputRow<X, false, false> row(plan, 0, reduced, norm);
+    const Row<X> row(plan, 0, reduced, norm);
     pack_row<Format, kOrderOf<Format>>(
         row, supers_of(plan.k), [&](int super) { return memory + super * kSuper; },
         [&](int super) { return scales + super; });

@@ -93,9 +93,14 @@ __device__ __forceinline__ void pack_supers(const int (&supers)[kCount], const f
     const CodeScale by(most[s][half]);
     scale[s][half] = by.scale;
     four[s][half] = by.codes(x[s][half]);
-    if constexpr (Format::kSums > 0) {
-      sum[s][half] = __dp4a(static_cast<int>(four[s][half]), 0x01010101, 0);
-      sum[s][half] = over_lanes<kLanes>(sum[s][half], [](int a, int b) { return a + b; });
+  }
+  if constexpr (Format::kSums > 0) {
+#pragma unroll
+    for (int s = 0; s < kCount; ++s) {  // both halves at once, in 16 bits each
+      const auto of = [&](int half) { return __dp4a(static_cast<int>(four[s][half]), 0x01010101, 0); };
+      const int both = over_lanes<kLanes>(of(0) + of(1) * 65536, [](int a, int b) { return a + b; });
+      sum[s][0] = static_cast<int16_t>(both);
+      sum[s][1] = (both - sum[s][0]) >> 16;
     }
   }
 #pragma unroll
