@@ -75,6 +75,13 @@ __device__ __forceinline__ void fetch_tile(const AttentionPlan& plan, const int3
 template <int kDim, bool kSimple>
 struct NewTurn {
   HalvesTurn<kDim> halves;
+  // What a lane has of a head that is to be turned; several may be on their way. Only where it is simple.
+  struct Head {
+    float x[HalvesTurn<kDim>::kEach];
+    __device__ __forceinline__ void read(const float* from) {
+      if constexpr (kSimple) HalvesTurn<kDim>::read_head(from, x);
+    }
+  };
 
   __device__ __forceinline__ void prepare(const TurnPlan& plan, const float* weight, int token) {
     if constexpr (kSimple) {
@@ -83,91 +90,111 @@ struct NewTurn {
     }
   }
   template <typename Put>
-  __device__ __forceinline__ void turn(const TurnPlan& plan, const float* from, const float* weight, int token,
-                                       const Put& put) const {
+  __device__ __forceinline__ void turn(const TurnPlan& plan, Head& head, const float* from, const float* weight,
+                                       int token, const Put& put) const {
     if constexpr (kSimple) {
-      float x[HalvesTurn<kDim>::kEach];
-      halves.read_head(from, x);
-      halves.turn(x, weight != nullptr, plan.eps, put);
+      halves.turn(head.x, weight != nullptr, plan.eps, put);
     } else {
       turn_head(plan, from, kDim, weight, token, put);
     }
   }
 };
 
-// The queries of the block's rows, turned, scaled and rounded, into shared memory [kRows, kDim], where pairs are turned
-// by the row so that eight rows lie in different banks. The warp of the last tile has most to do: it begins with the
-// last row.
+// The queries of the block's rows, turned, scaled and rounded, into shared memory [kRows, kDim], where chunks of 16
+// bytes are turned by the row so that eight rows lie in different banks. The warp of the last tile has most to do: it
+// begins with the last row.
 template <int kDim>
 __device__ __forceinline__ int query_place(int row, int d) {
   return row * kDim + (d ^ (row & 7) * 8);
 }
 template <typename T, int kDim, bool kSimple>
-__device__ __forceinline__ void turn_queries(const AttentionPlan& plan, const TileRows& tile, int kv_head,
-                                             int last_warp, const NewTurn<kDim, kSimple>& turn, T* target) {
-  const int warp = static_cast<int>(threadIdx.x / 32);
-#pragma unroll 1
-  for (int i = (warp + kWarps - 1 - last_warp) % kWarps; i < kRows && tile.first_row + i < tile.rows; i += kWarps) {
-    const int head = kv_head * plan.group + tile.first_row + i;
-    const float* from = plan.query + tile.start * plan.query_row + head * plan.query_head;
-    turn.turn(plan.turns, from, plan.turns.query_weight, tile.start,
-              [&](int d, float value) { target[query_place<kDim>(i, d)] = to<T>(value * plan.scale); });
+struct NewQueries {
+  typename NewTurn<kDim, kSimple>::Head head;
+  int row;  // of the block, the warp's first
+
+  __device__ __forceinline__ static const float* place(const AttentionPlan& plan, const TileRows& tile, int kv_head,
+                                                       int row) {
+    return plan.query + tile.start * plan.query_row + (kv_head * plan.group + tile.first_row + row) * plan.query_head;
   }
-}
-// The same as load_queries.
-template <typename T, int kDim>
-__device__ __forceinline__ void take_queries(const LaneRows& rows, const T* from, uint32_t (&query)[kDim / 16][4]) {
-  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-#pragma unroll
-  for (int i = 0; i < kDim / 16; ++i) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int row = rows.exists[e % 2] ? g + e % 2 * 8 : 0, d = i * 16 + 2 * t + e / 2 * 8;
-      query[i][e] = *reinterpret_cast<const uint32_t*>(from + query_place<kDim>(row, d));
+  __device__ __forceinline__ void read(const AttentionPlan& plan, const TileRows& tile, int kv_head, int last_warp) {
+    row = (static_cast<int>(threadIdx.x / 32) + kWarps - 1 - last_warp) % kWarps;
+    if (tile.first_row + row < tile.rows) head.read(place(plan, tile, kv_head, row));
+  }
+  __device__ __forceinline__ void turn(const AttentionPlan& plan, const TileRows& tile, int kv_head,
+                                       const NewTurn<kDim, kSimple>& by, T* target) {
+#pragma unroll 1
+    for (int i = row; i < kRows && tile.first_row + i < tile.rows; i += kWarps) {
+      const float* from = place(plan, tile, kv_head, i);
+      if (i != row) head.read(from);
+      by.turn(plan.turns, head, from, plan.turns.query_weight, tile.start,
+              [&](int d, float value) { target[query_place<kDim>(i, d)] = to<T>(value * plan.scale); });
     }
   }
+};
+// The same as load_queries.
+template <typename T, int kDim>
+__device__ __forceinline__ void take_queries(const TileRows& tile, uint32_t from, uint32_t (&query)[kDim / 16][4]) {
+  const int lane = threadIdx.x % 32, row = tile.first_row + lane % 16 < tile.rows ? lane % 16 : 0;
+#pragma unroll
+  for (int i = 0; i < kDim / 16; ++i) {
+    load_matrices(query[i], from + static_cast<uint32_t>(query_place<kDim>(row, i * 16 + lane / 16 * 8)) * sizeof(T));
+  }
 }
 
-// A sequence's new key and value: their places in the pool, and in the tile of the warp that has their position, once
-// its copies are done.
+// A sequence's new key and value, components lane + 32 i: their places in the pool, and in the tile of the warp that
+// has their position, once its copies are done.
 template <typename T, int kDim, bool kSimple>
 struct NewToken {
+  static constexpr int kEach = kDim / 32;
+  typename NewTurn<kDim, kSimple>::Head head;
   T *key_target = nullptr, *value_target = nullptr;
-  const float* key = nullptr;  // [kDim] in shared memory
-  float value[kDim / 32];
+  int64_t at = 0;  // of its heads, as they came
+  T key[kEach];
+  float value[kEach];
   int slot = 0, b = 0;
 
-  __device__ __forceinline__ void read(const AttentionPlan& plan, const TileRows& tile, int kv_head, int position,
-                                       const NewTurn<kDim, kSimple>& turn, float* scratch) {
+  __device__ __forceinline__ void read(const AttentionPlan& plan, const TileRows& tile, int kv_head, int position) {
     const PoolPlan& pool = plan.pool;
-    const int64_t at = (int64_t{tile.start} * pool.kv_heads + kv_head) * kDim;
+    at = (int64_t{tile.start} * pool.kv_heads + kv_head) * kDim;
+    head.read(plan.key + at);
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) value[i] = plan.value[at + threadIdx.x % 32 + 32 * i];
     const int64_t block = plan.rows.table[tile.sequence * plan.rows.table_row + position / kTokens];
     slot = position % kTokens;
     b = position % kKeys / kTokens;
     key_target = static_cast<T*>(pool.key) + block * pool.key_block + kv_head * pool.key_head + slot;
     value_target = static_cast<T*>(pool.value) + block * pool.value_block + kv_head * pool.value_head + slot * kDim;
-#pragma unroll
-    for (int i = 0; i < kDim / 32; ++i) value[i] = plan.value[at + threadIdx.x % 32 + 32 * i];
-    turn.turn(plan.turns, plan.key + at, plan.turns.key_weight, tile.start,
-              [&](int d, float component) { scratch[d] = component; });
-    key = scratch;
+  }
+  // scratch: [kDim] in shared memory.
+  __device__ __forceinline__ void turn(const AttentionPlan& plan, const TileRows& tile,
+                                       const NewTurn<kDim, kSimple>& by, float* scratch) {
+    by.turn(plan.turns, head, plan.key + at, plan.turns.key_weight, tile.start,
+            [&](int d, float component) { scratch[d] = component; });
     __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) key[i] = to<T>(scratch[threadIdx.x % 32 + 32 * i]);
   }
   __device__ __forceinline__ void put_key(char* tile) const {
-    for (int d = threadIdx.x % 32; d < kDim; d += 32) {
-      const T rounded = to<T>(key[d]);
-      key_target[d * kTokens] = rounded;
-      *reinterpret_cast<T*>(tile + key_place<kDim>(0, b, d * 2 + slot / 8) + slot % 8 * 2) = rounded;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int d = static_cast<int>(threadIdx.x % 32) + 32 * i;
+      *reinterpret_cast<T*>(tile + key_place<kDim>(0, b, d * 2 + slot / 8) + slot % 8 * 2) = key[i];
     }
     __syncwarp();
   }
   __device__ __forceinline__ void put_value(char* tile) const {
 #pragma unroll
-    for (int i = 0; i < kDim / 32; ++i) {
+    for (int i = 0; i < kEach; ++i) {
       const int d = static_cast<int>(threadIdx.x % 32) + 32 * i;
-      const T rounded = to<T>(value[i]);
-      value_target[d] = rounded;
-      *reinterpret_cast<T*>(tile + value_place<kDim>(0, b, slot * (kDim / 8) + d / 8) + d % 8 * 2) = rounded;
+      *reinterpret_cast<T*>(tile + value_place<kDim>(0, b, slot * (kDim / 8) + d / 8) + d % 8 * 2) = to<T>(value[i]);
+    }
+  }
+  __device__ __forceinline__ void keep() const {
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int d = static_cast<int>(threadIdx.x % 32) + 32 * i;
+      key_target[d * kTokens] = key[i];
+      value_target[d] = to<T>(value[i]);
     }
   }
 };
@@ -262,14 +289,17 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
   }
   NewToken<T, kDim, kSimple> token;
   if constexpr (kTurns) {
-    if (adds) token.read(plan, tile_rows, kv_head, last, key_turn, locals);
-    turn_queries<T, kDim, kSimple>(plan, tile_rows, kv_head, last_tile, query_turn, reinterpret_cast<T*>(packed));
+    NewQueries<T, kDim, kSimple> queries;
+    if (adds) token.read(plan, tile_rows, kv_head, last);
+    queries.read(plan, tile_rows, kv_head, last_tile);
+    if (adds) token.turn(plan, tile_rows, key_turn, locals);
+    queries.turn(plan, tile_rows, kv_head, query_turn, reinterpret_cast<T*>(packed));
     __syncthreads();
   }
   if (works) {
     uint32_t query[kDim / 16][4];
     if constexpr (kTurns) {
-      take_queries<T, kDim>(rows, reinterpret_cast<const T*>(packed), query);
+      take_queries<T, kDim>(tile_rows, shared_address(packed), query);
     } else {
       load_queries<T, kDim>(plan, rows, query);
     }
@@ -318,6 +348,7 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     }
   }
   __syncthreads();
+  if (adds) token.keep();
 
   constexpr int kPart = kDim / kWarps;  // components of this warp
   float sums[kPart / 8][4] = {}, most[2] = {-INFINITY, -INFINITY}, total[2] = {};
