@@ -2,6 +2,8 @@
 #include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
+#include "backends/cuda/likeliest_tokens.h"
+#include "backends/cuda/token_keys.cuh"
 
 // Compiled without fused multiply-adds, so that weights have the bits they have on the host.
 namespace wick::cuda {
@@ -33,11 +35,6 @@ struct DrawMemory {
 __device__ __forceinline__ float logit_of(uint32_t rank) {  // see descending()
   return __uint_as_float(rank >> 31 ? rank : 0x7fffffffu - rank);
 }
-__device__ __forceinline__ uint64_t key_of(float logit, int token) {
-  return order_key(descending(logit), static_cast<uint32_t>(token));
-}
-constexpr uint64_t kUnusable = 0;  // comes before every other key
-constexpr uint64_t kLastUsable = order_key(descending(-3.402823466e38f), 0xffffffffull);  // the rest is forbidden
 
 // In units of 2^-kWeightBits.
 __device__ __forceinline__ uint64_t units_of(float below_most) {
@@ -85,7 +82,7 @@ class Row {
   // The token, or -1, for thread 0; kNotHere: another block has it.
   __device__ int draw(const TokenDraw& wanted) {
     const uint64_t first = find_first();
-    if (first == kUnusable || first > kLastUsable || wanted.needs_row) return -1;
+    if (!is_usable(first) || wanted.needs_row) return -1;
     if (wanted.temperature <= 0) return static_cast<int>(first & 0xffffffffu);
     most_ = logit_of(static_cast<uint32_t>(first >> 32));
     uint64_t cut = kLastUsable;
@@ -159,7 +156,7 @@ class Row {
     for_each_group([&](int, int token, const float(&logits)[kLoads]) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
-        least[0] = min(least[0], logits[i] < INFINITY ? key_of(logits[i], token + i * 32) : kUnusable);
+        least[0] = min(least[0], checked_key(logits[i], token + i * 32));
       }
     });
     combine(
@@ -423,6 +420,9 @@ void draw_tokens(const Tensor& logits, const TokenDraws& draws, const Tensor& ou
     launch_dependent(device, "draw_tokens", edit_kernel, blocks_for(count), kThreads, 0, data_of<float>(logits), n,
                      edits.data(), count);
   }
+  const bool is_plain = std::ranges::all_of(
+      draws.rows, [](const TokenDraw& draw) { return draw.temperature <= 0 && draw.mask < 0 && !draw.needs_row; });
+  if (is_plain) return likeliest_tokens(logits, out);
   const DeviceCopy masks(device, draws.masks);
   for (int64_t first = 0; first < rows; first += kMostDraws) {
     DrawPlan plan{
