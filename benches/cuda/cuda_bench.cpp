@@ -8,11 +8,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/logits.h"
 #include "formats/checkpoint.h"
 #include "models/load_model.h"
 #include "models/random_model.h"
@@ -200,30 +202,47 @@ class ModelBench {
     batch.sequences.push_back({tokens, 0, blocks_[sequence], nullptr, nullptr, {}});
     batch.logit_rows.push_back(tokens - 1);
     const auto start = Clock::now();
-    choose(model_.forward(batch, cache_));
+    choose(model_.forward(batch, cache_)).fetch();
     return seconds_since(start);
   }
 
-  double write(int64_t sequences, int64_t position) {
+  // Seconds from the tokens of one pass to those of the next, in a row of them. As the engine has it, each pass takes
+  // what the one before has drawn, and is started before that has come to the host.
+  std::vector<double> write(int64_t sequences, int64_t position, int64_t passes) {
+    std::vector<double> seconds;
+    std::optional<Logits> before;
+    auto last = Clock::now();
+    const auto fetch = [&] {
+      before->fetch();
+      seconds.push_back(seconds_since(last));
+      last = Clock::now();
+    };
+    for (int64_t i = 0; i < passes; ++i) {
+      Logits logits = start_pass(sequences, position + i, before ? before->drawn() : Tensor());
+      if (before) fetch();
+      before.emplace(std::move(logits));
+    }
+    fetch();
+    return seconds;
+  }
+
+ private:
+  Logits start_pass(int64_t sequences, int64_t position, const Tensor& drawn) {
     ForwardBatch batch;
     for (int64_t s = 0; s < sequences; ++s) {
       batch.tokens.push_back(token());
       batch.sequences.push_back({1, position, blocks_[static_cast<size_t>(s)], nullptr, nullptr, {}});
       batch.logit_rows.push_back(s);
     }
-    const auto start = Clock::now();
-    choose(model_.forward(batch, cache_));
-    return seconds_since(start);
+    batch.drawn = drawn;
+    return choose(model_.forward(batch, cache_));
   }
 
- private:
   // The likeliest tokens, chosen on the device as the engine has it done.
-  static void choose(const Tensor& logits) {
-    const Tensor chosen = empty({logits.dim(0)}, DType::kI32, logits.device());
+  static Logits choose(const Tensor& logits) {
     TokenDraws draws;
     draws.rows.resize(static_cast<size_t>(logits.dim(0)));
-    fused_kernels(logits.device())->draw_tokens(logits, draws, chosen);
-    chosen.to_device(Device::cpu());
+    return {logits, draws};
   }
 
   int32_t token() { return static_cast<int32_t>(++drawn_ * 7919 % static_cast<uint64_t>(model_.facts().vocabulary)); }
@@ -275,10 +294,8 @@ void bench_model(const std::string& name, const std::string& type, int64_t most)
   const auto kv_bytes = static_cast<double>(KvCache::bytes_per_block(model->facts().kv_layers, DType::kF16)) /
                         static_cast<double>(kKvBlockTokens);
   const auto writing = [&](int64_t sequences, int64_t depth) {
-    for (int i = 0; i < 3; ++i) bench.write(sequences, depth);
-    std::vector<double> times;
-    for (int i = 0; i < 25; ++i) times.push_back(bench.write(sequences, depth + i));
-    const double seconds = median(times);
+    for (int i = 0; i < 3; ++i) bench.write(sequences, depth, 1);
+    const double seconds = median(bench.write(sequences, depth, 25));
     const double moved = bytes + static_cast<double>(sequences * depth) * kv_bytes;
     fmt::print("writing, batch {:2} behind {:4}: {:8.1f} tokens/s, {:8.1f} us a pass, {:.1f} % of copy\n", sequences,
                depth, static_cast<double>(sequences) / seconds, seconds * 1e6,

@@ -43,6 +43,7 @@ Engine::~Engine() { end_all(); }
 
 void Engine::end_all() {
   const Lock lock(state_mutex_);
+  stay_back();
   take_in();
   while (!scheduler_.empty()) {
     const auto& list = scheduler_.running().empty() ? scheduler_.waiting() : scheduler_.running();
@@ -106,20 +107,23 @@ bool Engine::is_idle() const {
 
 bool Engine::step() {
   const std::lock_guard turn(compute_turn());
-  const StepPlan plan = next_plan();
+  const auto start = EngineClock::now();
+  std::optional<Pass> pass = take_ahead();
+  const StepPlan plan = pass ? pass->plan : next_plan();
   const bool tells_late = !plan.empty() && may_tell_late();  // while the device computes
   if (!tells_late) tell_news();
   if (plan.empty()) return false;
   std::vector<std::shared_ptr<OpenRequest>> requests;  // outlive the sequences
   for (const Planned& planned : plan) requests.push_back(planned.sequence->request);
   const ArenaScope scope(arena_);
-  const auto start = EngineClock::now();
   try {
-    Logits logits = forward(plan);
+    if (!pass) pass = forward(plan);
+    run_ahead(*pass);
     if (tells_late) tell_news();
-    logits.fetch();
-    take_tokens(plan, logits, seconds_between(start, EngineClock::now()));
-    if (!may_tell_late()) tell_news();
+    pass->logits.fetch();
+    if (!pass->logits.all_drawn()) stay_back();  // the host chooses other tokens than the device took
+    take_tokens(*pass, seconds_between(start, EngineClock::now()));
+    if (ahead_ || !may_tell_late()) tell_news();
   } catch (const Error& error) {
     fail_all(requests, error);
   } catch (const std::bad_alloc&) {
@@ -141,6 +145,33 @@ bool Engine::may_tell_late() const {
 void Engine::tell_news() {
   const Lock lock(state_mutex_);
   book_.tell_news();
+}
+
+void Engine::Pass::leave(const Sequence& sequence) {
+  const auto found =
+      std::find_if(plan.begin(), plan.end(), [&](const Planned& planned) { return planned.sequence == &sequence; });
+  if (found == plan.end()) return;
+  rows.erase(rows.begin() + (found - plan.begin()));
+  plan.erase(found);
+}
+
+// The pass that was started ahead, for those who are still there.
+std::optional<Engine::Pass> Engine::take_ahead() {
+  if (!ahead_) return std::nullopt;
+  const Lock lock(state_mutex_);
+  take_in();
+  end_late();
+  for (const Planned& planned : ahead_->plan) planned.sequence->ahead = 0;
+  std::optional<Pass> pass = std::exchange(ahead_, std::nullopt);
+  if (pass->plan.empty()) return std::nullopt;
+  ++counters_.steps_ahead;
+  return pass;
+}
+
+void Engine::stay_back() {
+  if (!ahead_) return;
+  for (const Planned& planned : ahead_->plan) planned.sequence->ahead = 0;
+  ahead_.reset();
 }
 
 StepPlan Engine::next_plan() {
@@ -220,9 +251,9 @@ void Engine::end_late() {
   }
 }
 
-Logits Engine::forward(const StepPlan& plan) {
+Engine::Pass Engine::forward(const StepPlan& plan) {
   batch_.clear();
-  logit_rows_.clear();
+  std::vector<LogitRows> logit_rows;
   for (const Planned& planned : plan) {
     Sequence& sequence = *planned.sequence;
     const auto first_row = static_cast<int64_t>(batch_.tokens.size());
@@ -242,21 +273,61 @@ Logits Engine::forward(const StepPlan& plan) {
     }
     for (int64_t row = 0; row < wanted.scored; ++row) batch_.logit_rows.push_back(first_row + row);
     for (int64_t row = rows - wanted.chosen; row < rows; ++row) batch_.logit_rows.push_back(first_row + row);
-    logit_rows_.push_back(wanted);
+    logit_rows.push_back(wanted);
   }
   Tensor logits = model_->model().forward(batch_, memory_.cache());
-  plan_draws(plan);  // while a GPU computes them
-  return {std::move(logits), draws_};
+  plan_draws(plan, logit_rows);  // while a GPU computes them
+  return {plan, std::move(logit_rows), {std::move(logits), draws_}};
 }
 
-void Engine::plan_draws(const StepPlan& plan) {
+// Starts the pass behind this one, if it is known who takes part and a device draws all tokens: they need not come to
+// the host first. Whoever's answer turns out to be over leaves it.
+void Engine::run_ahead(const Pass& pass) {
+  const ModelFacts& facts = model_->model().facts();
+  const Tensor drawn = pass.logits.drawn();
+  if (!drawn.defined() || !facts.takes_drawn || facts.recurrent || compute_turn().waiting() > 0) return;
+  if (drawn.numel() != static_cast<int64_t>(pass.plan.size())) return;  // some have left
+  const Lock lock(state_mutex_);
+  {
+    const Lock inbox(inbox_mutex_);
+    if (!submissions_.empty() || !cancels_.empty() || is_stopping_) return;
+  }
+  draws_.clear();
+  for (size_t i = 0; i < pass.plan.size(); ++i) {
+    const OpenRequest& request = *pass.plan[i].sequence->request;
+    if (pass.rows[i].chosen != 1 || pass.rows[i].scored != 0 || request.has_hooks()) return;
+    if (request.choices_begun < request.wanted.choices) return;
+    pass.plan[i].sequence->answer->add_draw(1, draws_);
+    if (draws_.rows.back().needs_row) return;
+  }
+  if (!scheduler_.try_plan_ahead(pass.plan)) return;
+  batch_.clear();
+  batch_.drawn = drawn;
+  StepPlan plan;
+  std::vector<LogitRows> rows;
+  for (const Planned& planned : pass.plan) {
+    const auto row = static_cast<int64_t>(plan.size());
+    const Sequence& sequence = *planned.sequence;
+    batch_.tokens.push_back(0);
+    batch_.sequences.push_back({1, static_cast<int64_t>(sequence.tokens.size()), sequence.blocks, nullptr, nullptr,
+                                sequence.request->wanted.embeddings});
+    batch_.logit_rows.push_back(row);
+    plan.push_back({planned.sequence, 1});
+    rows.push_back({row, 0, 1});
+  }
+  Tensor logits = model_->model().forward(batch_, memory_.cache());
+  ahead_.emplace(Pass{std::move(plan), std::move(rows), {std::move(logits), draws_}});
+  for (const Planned& planned : ahead_->plan) planned.sequence->ahead = 1;
+}
+
+void Engine::plan_draws(const StepPlan& plan, const std::vector<LogitRows>& rows) {
   draws_.clear();
   if (!Logits::can_draw(model_->model())) return;
   constexpr TokenDraw kWhole{.needs_row = true};
   for (size_t i = 0; i < plan.size(); ++i) {
     const OpenRequest& request = *plan[i].sequence->request;
-    draws_.rows.insert(draws_.rows.end(), static_cast<size_t>(logit_rows_[i].scored), kWhole);
-    for (int64_t row = 0; row < logit_rows_[i].chosen; ++row) {
+    draws_.rows.insert(draws_.rows.end(), static_cast<size_t>(rows[i].scored), kWhole);
+    for (int64_t row = 0; row < rows[i].chosen; ++row) {
       if (request.choices_begun < request.wanted.choices) {  // others begin with the same logits
         draws_.rows.push_back(kWhole);
       } else {
@@ -266,7 +337,8 @@ void Engine::plan_draws(const StepPlan& plan) {
   }
 }
 
-void Engine::take_tokens(const StepPlan& plan, const Logits& logits, double seconds) {
+void Engine::take_tokens(const Pass& pass, double seconds) {
+  const auto& [plan, logit_rows, logits] = pass;
   const Lock lock(state_mutex_);
   if (++counters_.steps == kSettledSteps) model_->use_large_pages();
   counters_.busy_seconds += last_seconds_ = seconds;
@@ -287,9 +359,9 @@ void Engine::take_tokens(const StepPlan& plan, const Logits& logits, double seco
     }
     try {
       if (sequence.hook_error) throw *sequence.hook_error;
-      score_prompt(plan[i], logit_rows_[i], logits);
+      score_prompt(plan[i], logit_rows[i], logits);
       tell_progress(plan[i]);
-      accepted[i] = choose(sequence, logit_rows_[i], logits);
+      accepted[i] = choose(sequence, logit_rows[i], logits);
     } catch (const Error& error) {
       failed.emplace_back(sequence.request, error);
     }
@@ -298,9 +370,9 @@ void Engine::take_tokens(const StepPlan& plan, const Logits& logits, double seco
   scheduler_.commit(plan, accepted, seconds);
   for (size_t i = 0; i < plan.size(); ++i) {
     Sequence& sequence = *plan[i].sequence;
-    if (logit_rows_[i].chosen > 0 && sequence.request->choices_begun < sequence.request->wanted.choices) {
+    if (logit_rows[i].chosen > 0 && sequence.request->choices_begun < sequence.request->wanted.choices) {
       try {
-        fork_choices(sequence, logits.row(logit_rows_[i].first + logit_rows_[i].scored));
+        fork_choices(sequence, logits.row(logit_rows[i].first + logit_rows[i].scored));
       } catch (const Error& error) {
         failed.emplace_back(sequence.request, error);
       }
@@ -401,7 +473,7 @@ void Engine::end(Sequence& sequence) {
   if (sequence.started) result.prefill_seconds = seconds_between(*sequence.started, sequence.first_token.value_or(now));
   if (sequence.first_token) result.decode_seconds = seconds_between(*sequence.first_token, now);
   const int64_t choice = sequence.choice;
-  scheduler_.remove(sequence);
+  remove(sequence);
   book_.add_end(request, choice, rest, result);
   --request->choices_left;
   // Choices that never began end as the one they would have come from.
@@ -416,9 +488,14 @@ void Engine::end(Sequence& sequence) {
   book_.close(*request);
 }
 
+void Engine::remove(Sequence& sequence) {
+  if (ahead_) ahead_->leave(sequence);
+  scheduler_.remove(sequence);
+}
+
 void Engine::fail(const std::shared_ptr<OpenRequest>& request, const Error& error) {
   if (!book_.find(request->listeners.front().id)) return;  // has failed already
-  for (Sequence* sequence : sequences_of(*request)) scheduler_.remove(*sequence);
+  for (Sequence* sequence : sequences_of(*request)) remove(*sequence);
   ++counters_.failed;
   book_.add_error(request, error);
   book_.close(*request);
@@ -426,6 +503,7 @@ void Engine::fail(const std::shared_ptr<OpenRequest>& request, const Error& erro
 
 void Engine::fail_all(const std::vector<std::shared_ptr<OpenRequest>>& requests, const Error& error) {
   const Lock lock(state_mutex_);
+  stay_back();
   for (const auto& request : requests) fail(request, error);
   book_.tell_news();
   const Lock inbox(inbox_mutex_);

@@ -65,16 +65,28 @@ class Engine {
     int64_t chosen = 0;  // rows to choose tokens from, behind them
   };
 
+  // A pass that was started: its logits come.
+  struct Pass {
+    StepPlan plan;
+    std::vector<LogitRows> rows;  // per planned sequence
+    Logits logits;
+
+    void leave(const Sequence& sequence);
+  };
+
   void take_in();
   void start(Submission submission);
   void end_cancelled(const std::vector<RequestId>& ids);
   void end_late();
   bool may_tell_late() const;
   void tell_news();
+  std::optional<Pass> take_ahead();
   StepPlan next_plan();
-  Logits forward(const StepPlan& plan);
-  void plan_draws(const StepPlan& plan);
-  void take_tokens(const StepPlan& plan, const Logits& logits, double seconds);
+  Pass forward(const StepPlan& plan);
+  void plan_draws(const StepPlan& plan, const std::vector<LogitRows>& rows);
+  void run_ahead(const Pass& pass);
+  void stay_back();
+  void take_tokens(const Pass& pass, double seconds);
   int64_t choose(Sequence& sequence, const LogitRows& rows, const Logits& logits);
   void choose_one(Sequence& sequence, const TokenLogits& logits);
   void score_prompt(const Planned& planned, const LogitRows& rows, const Logits& logits);
@@ -82,6 +94,7 @@ class Engine {
   void fork_choices(Sequence& sequence, const TokenLogits& logits);
   void note_token(Sequence& sequence);
   void end(Sequence& sequence);
+  void remove(Sequence& sequence);
   void fail(const std::shared_ptr<OpenRequest>& request, const Error& error);
   void fail_all(const std::vector<std::shared_ptr<OpenRequest>>& requests, const Error& error);
   std::vector<Sequence*> sequences_of(const OpenRequest& request) const;
@@ -110,8 +123,8 @@ class Engine {
 
   Arena arena_;
   ForwardBatch batch_;
-  std::vector<LogitRows> logit_rows_;  // per planned sequence
-  TokenDraws draws_;                   // of all rows of logits
+  TokenDraws draws_;           // of all rows of logits
+  std::optional<Pass> ahead_;  // the pass behind the last one, where it could be started before that one's tokens came
 };
 
 // Runs an engine on a thread of its own, as long as it lives.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -57,13 +58,15 @@ int64_t Generator::next_chunk() const {
   return std::clamp(affordable, std::min(kFirstChunk, prefill_chunk_), prefill_chunk_);
 }
 
-Tensor Generator::forward(std::span<const int32_t> tokens, int64_t logit_rows, const SequenceHooks* hooks) {
+Tensor Generator::forward(std::span<const int32_t> tokens, int64_t logit_rows, const SequenceHooks* hooks,
+                          const Tensor& drawn) {
   const auto position = static_cast<int64_t>(tokens_.size()), count = static_cast<int64_t>(tokens.size());
   if (cache_.layers() > 0 && !pool_.try_grow(blocks_, position + count)) {
     throw Error(ErrorCode::kInternal, cat("the cache has no room for position ", position + count));
   }
   batch_.clear();
   batch_.tokens.assign(tokens.begin(), tokens.end());
+  batch_.drawn = drawn;
   batch_.sequences.push_back({count, position, blocks_, state_.empty() ? nullptr : &state_, hooks});
   for (int64_t row = count - logit_rows; row < count; ++row) batch_.logit_rows.push_back(row);
   Tensor logits = model_->model().forward(batch_, cache_);
@@ -90,6 +93,7 @@ class Generator::Run {
     result_.prefill_seconds = seconds_since(start);
     start = Clock::now();
     while (!answer_.is_over()) step();
+    stay_back();
     result_.decode_seconds = seconds_since(start);
     finish();
     return std::move(result_);
@@ -127,8 +131,43 @@ class Generator::Run {
     if (!answer_.wants_tokens()) answer_.end(StopReason::kLength);
   }
 
-  // One pass: the last token and what a drafter guesses behind it.
   void step() {
+    if (!ahead_) return step_with_guesses();
+    Logits logits = std::move(*ahead_);
+    ahead_.reset();
+    generator_.tokens_.back() = answer_.tokens().back();
+    const ArenaScope scope(generator_.arena_);
+    run_ahead(logits);
+    take_first(logits);
+  }
+
+  // Starts the pass for the token that is being drawn, if it will be needed unless the answer ends there.
+  void run_ahead(const Logits& logits) {
+    const ModelFacts& facts = generator_.model_->model().facts();
+    const Tensor drawn = logits.drawn();
+    if (!drawn.defined() || drawn.numel() != 1 || !facts.takes_drawn || facts.recurrent || params_.drafter || hooks() ||
+        answer_.tokens_left() < 2 || room() < 1) {
+      return;
+    }
+    draws_.clear();
+    answer_.add_draw(1, draws_);
+    if (draws_.rows.back().needs_row) return;
+    constexpr int32_t kUnknown[] = {0};
+    ahead_.emplace(generator_.forward(kUnknown, 1, nullptr, drawn), draws_);
+  }
+  void stay_back() {
+    if (!ahead_) return;
+    ahead_.reset();
+    wind_back(generator_.tokens_.size() - 1, 0, {});
+  }
+  int32_t take_first(Logits& logits) {
+    logits.fetch();
+    if (!logits.all_drawn()) stay_back();  // the host chooses another token than the device took
+    return take(logits, 0);
+  }
+
+  // One pass: the last token and what a drafter guesses behind it.
+  void step_with_guesses() {
     if (room() < 1) return answer_.end(StopReason::kContextFull);
     pending_.assign(1, answer_.tokens().back());
     if (params_.drafter && !hooks()) draft();  // hooks must not see guesses that turn out wrong
@@ -139,10 +178,11 @@ class Generator::Run {
     const auto rows = static_cast<int64_t>(pending_.size());
     Tensor all = generator_.forward(pending_, rows, hooks());
     Logits logits(std::move(all), draws(rows));  // which are planned while a GPU computes them
-    logits.fetch();
+    run_ahead(logits);
     int64_t row = 0;
     while (true) {
-      const int32_t token = take(logits, row++);
+      const int32_t token = row == 0 ? take_first(logits) : take(logits, row);
+      ++row;
       if (answer_.is_over() || row == rows || pending_[static_cast<size_t>(row)] != token) break;
       ++result_.accepted;
     }
@@ -206,6 +246,7 @@ class Generator::Run {
   SequenceHooks hooks_;
   std::vector<int32_t> pending_;
   TokenDraws draws_;
+  std::optional<Logits> ahead_;  // of the pass behind the last one, where it did not have to wait for its token
   GenerateResult result_;
 };
 

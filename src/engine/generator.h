@@ -70,7 +70,9 @@ class Generator {
   void keep_prefix(std::span<const int32_t> prompt, bool everything_again);
   int64_t next_chunk() const;  // tokens
   // Runs tokens behind those in the cache; logits of the last `logit_rows` of them.
-  Tensor forward(std::span<const int32_t> tokens, int64_t logit_rows, const SequenceHooks* hooks);
+  // `drawn`: the one token, if the device has drawn it and the host does not know it yet.
+  Tensor forward(std::span<const int32_t> tokens, int64_t logit_rows, const SequenceHooks* hooks,
+                 const Tensor& drawn = {});
 
   std::shared_ptr<const TextModel> model_;
   int64_t context_;

@@ -137,7 +137,7 @@ void KvMemory::remember(Sequence& sequence) {
 }
 
 void KvMemory::settle(Sequence& sequence) {
-  pool_.shrink(sequence.blocks, sequence.computed);
+  pool_.shrink(sequence.blocks, sequence.computed + sequence.ahead);
   const bool at_state = model_.facts().recurrent && sequence.computed % kStateTokens == 0;
   if (keeps(sequence) && (sequence.phase == SequencePhase::kPrefill || at_state)) remember(sequence);
   // Hooks may want to see attention whole.

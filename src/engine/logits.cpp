@@ -18,6 +18,16 @@ Logits::Logits(Tensor logits, const TokenDraws& draws) : logits_(std::move(logit
   logits_ = logits_.contiguous();
   drawn_ = empty({logits_.dim(0)}, DType::kI32, logits_.device());
   fused_kernels(logits_.device())->draw_tokens(logits_, draws, drawn_);
+  copy_ = start_host_copy(drawn_);
+}
+
+Tensor Logits::drawn() const {
+  const bool all = !is_wanted_.empty() && std::ranges::all_of(is_wanted_, [](char is) { return is != 0; });
+  return all ? drawn_ : Tensor();
+}
+
+bool Logits::all_drawn() const {
+  return drawn().defined() && std::ranges::all_of(tokens_, [](int32_t token) { return token >= 0; });
 }
 
 void Logits::fetch() {
@@ -25,10 +35,11 @@ void Logits::fetch() {
     logits_ = logits_.to_device(Device::cpu());
     return;
   }
-  drawn_ = drawn_.to_device(Device::cpu());
+  const auto* tokens = static_cast<const int32_t*>(copy_->wait());
+  tokens_.assign(tokens, tokens + is_wanted_.size());
   rows_.resize(is_wanted_.size());
   for (size_t i = 0; i < rows_.size(); ++i) {
-    const bool is_drawn = is_wanted_[i] && drawn_.data<int32_t>()[i] >= 0;
+    const bool is_drawn = is_wanted_[i] && tokens_[i] >= 0;
     if (!is_drawn) rows_[i] = narrow(logits_, 0, static_cast<int64_t>(i), 1).to_device(Device::cpu()).contiguous();
   }
 }
@@ -38,7 +49,7 @@ TokenLogits Logits::row(int64_t i) const {
   if (is_wanted_.empty()) return {{logits_.data<float>() + i * logits_.dim(1), size}};
   const Tensor& row = rows_[static_cast<size_t>(i)];
   if (row.defined()) return {{row.data<float>(), size}};
-  return {{}, drawn_.data<int32_t>()[i]};
+  return {{}, tokens_[static_cast<size_t>(i)]};
 }
 
 }  // namespace wick

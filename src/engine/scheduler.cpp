@@ -205,6 +205,19 @@ void Scheduler::plan_drafts(StepPlan& plan, int64_t budget) {
   }
 }
 
+bool Scheduler::try_plan_ahead(const StepPlan& plan) {
+  if (!waiting_.empty() || plan.size() != running_.size()) return false;
+  const auto goes_on = [&](const Planned& planned) {
+    const Sequence& sequence = *planned.sequence;
+    return planned.reaches_end() && sequence.draft.empty() && !sequence.drafter && sequence.answer->tokens_left() > 1 &&
+           static_cast<int64_t>(sequence.tokens.size()) < memory_.context();
+  };
+  if (!std::all_of(plan.begin(), plan.end(), goes_on)) return false;
+  return std::all_of(plan.begin(), plan.end(), [&](const Planned& planned) {
+    return memory_.try_reserve(*planned.sequence, static_cast<int64_t>(planned.sequence->tokens.size()) + 1);
+  });
+}
+
 void Scheduler::commit(const StepPlan& plan, const std::vector<int64_t>& accepted, double seconds) {
   int64_t tokens = 0;
   for (size_t i = 0; i < plan.size(); ++i) {

@@ -38,6 +38,9 @@ class Scheduler {
   StepPlan plan();
   // After the pass: `accepted[i]` guesses of planned sequence i were right.
   void commit(const StepPlan& plan, const std::vector<int64_t>& accepted, double seconds);
+  // Whether all that runs takes part in this pass and will want one more token behind it, nobody waits, and there is
+  // room: then the pass behind it has the same sequences, and memory for it is set aside.
+  bool try_plan_ahead(const StepPlan& plan);
   // How long somebody waited, for the targets.
   void first_token_after(double seconds) { budget_.first_token_after(seconds); }
   void next_token_after(double seconds) { budget_.next_token_after(seconds); }

@@ -54,6 +54,7 @@ struct Sequence {
 
   // In memory:
   int64_t computed = 0;         // tokens whose keys and values are there, or whose work the state has done
+  int64_t ahead = 0;            // tokens behind them that are being computed without being known
   std::vector<int32_t> blocks;  // of the cache
   RecurrentState state;
   struct Saved {

@@ -13,6 +13,7 @@ struct EngineCounters {
   int64_t submitted = 0, turned_away = 0, finished = 0, cancelled = 0, failed = 0;
   int64_t coalesced = 0;       // requests that took part in another's computing
   int64_t steps = 0;           // passes
+  int64_t steps_ahead = 0;     // of those, started before the tokens of the one before had come
   int64_t prompt_tokens = 0;   // asked for
   int64_t reused_tokens = 0;   // of them, found in the prefix cache
   int64_t prefill_tokens = 0;  // computed: of prompts, and again after a pause

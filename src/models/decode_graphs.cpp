@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ops/fused_kernels.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -109,7 +110,7 @@ std::optional<Tensor> DecodeGraphs::run(const ForwardBatch& batch, const KvCache
       }
       entries_.clear();
     }
-    entries_.push_back({key, nullptr, {}, {}});
+    entries_.push_back({key, nullptr, {}, {}, {}});
     return std::nullopt;
   }
   const Packed packed = pack(batch, width, tables);
@@ -117,6 +118,7 @@ std::optional<Tensor> DecodeGraphs::run(const ForwardBatch& batch, const KvCache
   if (!entry.graph) {
     entry.memory = empty({static_cast<int64_t>(packed.bytes().size())}, DType::kU8, device);
     const DecodeInputs inputs = inputs_of(packed, tables.size(), entry.memory);
+    entry.ids = inputs.ids;
     try {
       entry.graph = record_graph(device, [&] { entry.logits = forward(inputs); });
     } catch (const Error& error) {
@@ -126,6 +128,7 @@ std::optional<Tensor> DecodeGraphs::run(const ForwardBatch& batch, const KvCache
     }
   }
   device_memory(device).copy_from_host(device, entry.memory.raw(), packed.bytes().data(), packed.bytes().size());
+  if (batch.drawn.defined()) fused_kernels(device)->place_tokens(batch.drawn, entry.ids);
   entry.graph->start();
   return entry.logits.clone();
 }

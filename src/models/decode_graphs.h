@@ -44,7 +44,7 @@ class DecodeGraphs {
   struct Entry {
     Key key;
     std::unique_ptr<DeviceGraph> graph;  // null: seen once
-    Tensor memory, logits;               // what the inputs are views of; what comes out
+    Tensor memory, ids, logits;          // what the inputs are views of, one of them; what comes out
   };
 
   std::mutex mutex_;

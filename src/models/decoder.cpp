@@ -81,6 +81,18 @@ Tensor Decoder::embed(const Tensor& ids, const ForwardBatch& batch, const Decode
   return embed_norm_(x);
 }
 
+Tensor Decoder::ids_of(const ForwardBatch& batch) const {
+  const auto count = static_cast<int64_t>(batch.tokens.size());
+  if (batch.drawn.defined()) {
+    const Tensor ids = empty({count}, DType::kI64, device_);
+    fused_kernels(device_)->place_tokens(batch.drawn, ids);
+    return ids;
+  }
+  const Tensor ids = empty({count}, DType::kI64);
+  std::copy(batch.tokens.begin(), batch.tokens.end(), ids.mutable_data<int64_t>());
+  return ids.to_device(device_);
+}
+
 Tensor Decoder::run(const ForwardBatch& batch, const KvCache& cache) const {
   const auto recorded = graphs_.run(batch, cache, ropes_, device_, [&](const DecodeInputs& inputs) {
     const DecoderStep step(inputs, cache, ropes_);
@@ -94,9 +106,7 @@ Tensor Decoder::run(const ForwardBatch& batch, const KvCache& cache) const {
 
   // Behind the last mixer only the rows with logits matter, unless somebody is looking.
   const Tensor wanted = wants_all ? Tensor() : index_tensor(batch.logit_rows, device_);
-  const Tensor ids = empty({static_cast<int64_t>(batch.tokens.size())}, DType::kI64);
-  std::copy(batch.tokens.begin(), batch.tokens.end(), ids.mutable_data<int64_t>());
-  const Tensor x = continue_from(embed(ids.to_device(device_), batch, step), step, wanted);
+  const Tensor x = continue_from(embed(ids_of(batch), batch, step), step, wanted);
   return step.hooks.active() ? hook_logits(batch, step.positions, x) : x;
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/decoder.h"
+#include "ops/fused_kernels.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
 
@@ -181,6 +182,7 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
   }
   facts_.recurrent = convolutions > 0;
   facts_.takes_embeddings = true;
+  facts_.takes_drawn = fused_kernels(device_) != nullptr;
   facts_.window = widest_window(config_.kinds);
   final_norm_ = norm(names.final_norm);
   if (config_.tied) {

@@ -33,11 +33,15 @@ struct SequenceRows {
 // Tokens of any number of sequences in one flat list. The forward pass of every model takes this and nothing else.
 struct ForwardBatch {
   std::vector<int32_t> tokens;
+  // i32 [tokens] on the model's device, instead of `tokens`, which only count then: tokens that were drawn there and
+  // that the host does not know yet. One that is below 0 stands for any. Undefined: there are none.
+  Tensor drawn;
   std::vector<SequenceRows> sequences;  // in the order of their tokens
   std::vector<int64_t> logit_rows;      // indices into tokens whose logits are wanted, ascending
 
   void clear() {
     tokens.clear();
+    drawn = {};
     sequences.clear();
     logit_rows.clear();
   }

@@ -67,6 +67,16 @@ void check_sequence(const SequenceRows& rows, size_t index, const ModelFacts& fa
   }
 }
 
+void check_drawn(const Tensor& drawn, int64_t count, const ModelFacts& facts, Device device) {
+  if (!drawn.defined()) return;
+  if (!facts.takes_drawn) throw bad(cat("this ", facts.family, " takes no tokens that were drawn on a device"));
+  if (drawn.dtype() != DType::kI32 || drawn.shape() != Shape{count} || !drawn.is_contiguous() ||
+      drawn.device() != device) {
+    throw bad(cat("drawn tokens are ", drawn.dtype(), " ", drawn.shape(), " on ", drawn.device(), ", expected i32 [",
+                  count, "] on ", device));
+  }
+}
+
 }  // namespace
 
 Tensor LanguageModel::forward(const ForwardBatch& batch, const KvCache& cache) const {
@@ -76,6 +86,7 @@ Tensor LanguageModel::forward(const ForwardBatch& batch, const KvCache& cache) c
       throw bad(cat("token ", token, " is outside the vocabulary of ", facts_.vocabulary));
     }
   }
+  check_drawn(batch.drawn, count, facts_, device());
   int64_t rows = 0;
   for (size_t i = 0; i < batch.sequences.size(); ++i) {
     check_sequence(batch.sequences[i], i, facts_, cache.blocks());

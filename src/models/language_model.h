@@ -26,6 +26,7 @@ struct ModelFacts {
   int64_t window = 0;
   bool recurrent = false;         // sequences need a state from new_state()
   bool takes_embeddings = false;  // sequences may bring InputEmbeddings
+  bool takes_drawn = false;       // batches may bring tokens that the device has drawn
 };
 
 // A model that continues sequences of tokens. Immutable once loaded: any number of threads may run passes over

@@ -79,6 +79,8 @@ struct FusedKernels {
   // Draws a token from each row of logits, f32 [rows, n], row-major, n at most kMostExactWeights, which the edits change:
   // out, i32 [rows]. The same as on the host. -1 for a row with NaN or +inf, or with nothing but -inf.
   void (*draw_tokens)(const Tensor& logits, const TokenDraws& draws, const Tensor& out) = nullptr;
+  // What draw_tokens gave, i32 [rows], as ids, i64 [rows]; 0 where no token was drawn.
+  void (*place_tokens)(const Tensor& drawn, const Tensor& ids) = nullptr;
 };
 
 // Null where there are none.

@@ -72,6 +72,62 @@ TEST_F(CudaEngine, DrawsWhatTheHostDraws) {
   }
 }
 
+// Passes are started before the tokens of the one before have come. Who comes, goes or ends in between, and how long
+// texts are, changes no answer; the host, which needs the logits for that, chooses the same tokens.
+TEST_F(CudaEngine, RunsAhead) {
+  const auto model = this->model();
+  std::vector<EngineRequest> requests = this->requests();
+  requests.resize(5);
+  const int64_t lengths[] = {120, 7, 33, 64, 2};
+  std::vector<std::vector<int32_t>> expected;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    requests[i].params.max_new_tokens = lengths[i];
+    requests[i].params.ignore_end = i % 2 == 0;
+    requests[i].params.sampling.logprobs = 0;
+    expected.push_back(alone(model, requests[i], 0, DType::kF16, 256).tokens);
+    requests[i].params.sampling.logprobs.reset();
+    EXPECT_EQ(alone(model, requests[i], 0, DType::kF16, 256).tokens, expected[i]) << i;
+  }
+  Engine engine(model, {.context = 256, .kv_bytes = 16 << 20});
+  std::vector<Heard> heard(requests.size());
+  for (const size_t i : {size_t{0}, size_t{3}, size_t{1}}) ASSERT_TRUE(engine.submit(requests[i], listen(heard[i])));
+  for (int i = 0; i < 5; ++i) engine.step();
+  ASSERT_TRUE(engine.submit(requests[2], listen(heard[2])));
+  for (int i = 0; i < 12; ++i) engine.step();
+  Heard leaves;
+  const auto id = engine.submit(requests[3], listen(leaves));
+  ASSERT_TRUE(id && engine.submit(requests[4], listen(heard[4])));
+  for (int i = 0; i < 4; ++i) engine.step();
+  engine.cancel(*id);
+  run_to_end(engine);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    ASSERT_TRUE(heard[i].is_over()) << i;
+    EXPECT_EQ(heard[i].tokens[0], expected[i]) << i;
+    EXPECT_EQ(heard[i].results[0].tokens, expected[i]) << i;
+  }
+  EXPECT_EQ(leaves.results[0].reason, StopReason::kCancelled);
+  EXPECT_TRUE(std::equal(leaves.tokens[0].begin(), leaves.tokens[0].end(), expected[3].begin()));
+  const EngineSnapshot after = engine.snapshot();
+  EXPECT_GT(after.counters.steps_ahead, after.counters.steps / 2);
+  EXPECT_EQ(after.blocks_free + after.blocks_cached, after.blocks_total);
+}
+
+// The context ends an answer that was a pass ahead of it.
+TEST_F(CudaEngine, RunsAheadToTheContextsEnd) {
+  EngineRequest request = requests()[0];
+  request.params.max_new_tokens = -1;
+  request.params.ignore_end = true;
+  Engine engine(model(), {.context = 48, .kv_bytes = 16 << 20});
+  Heard heard;
+  ASSERT_TRUE(engine.submit(request, listen(heard)));
+  run_to_end(engine);
+  ASSERT_TRUE(heard.is_over()) << heard.error.value_or("");
+  EXPECT_EQ(heard.results[0].reason, StopReason::kContextFull);
+  EXPECT_EQ(heard.tokens[0].size(), 48 - request.prompt.size() + 1);  // the last one is not read again
+  EXPECT_GT(engine.snapshot().counters.steps_ahead, 20);
+  EXPECT_EQ(heard.tokens[0], alone(model(), request, 0, DType::kF16, 48).tokens);
+}
+
 TEST_F(CudaEngine, ListenersMayCancel) {
   Engine engine(model(), {.context = 256, .kv_bytes = 16 << 20});
   const std::vector<EngineRequest> requests = this->requests();

@@ -16,5 +16,6 @@ std::remove_pointer_t<decltype(FusedKernels::gated_linear)> gated_linear;
 std::remove_pointer_t<decltype(FusedKernels::attend)> attend;
 std::remove_pointer_t<decltype(FusedKernels::mix_experts)> mix_experts;
 std::remove_pointer_t<decltype(FusedKernels::draw_tokens)> draw_tokens;
+std::remove_pointer_t<decltype(FusedKernels::place_tokens)> place_tokens;
 
 }  // namespace wick::cuda

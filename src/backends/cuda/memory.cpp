@@ -8,6 +8,7 @@
 #include "backends/cuda/check.h"
 #include "backends/cuda/recording.h"
 #include "backends/cuda/runtime.h"
+#include "backends/cuda/small_copies.h"
 #include "base/thread_pool.h"
 
 namespace wick {
@@ -34,7 +35,11 @@ class Staging {
       const size_t part = std::min(kSlotBytes, bytes - at);
       std::byte* place = next_slot(part);
       copy_host(place, from + at, part);
-      check(cudaMemcpyAsync(to + at, place, part, cudaMemcpyHostToDevice, stream), device_, "copy from host");
+      if (is_small(to + at, place, part)) {
+        copy_small_from_host(device_, to + at, place, part);
+      } else {
+        check(cudaMemcpyAsync(to + at, place, part, cudaMemcpyHostToDevice, stream), device_, "copy from host");
+      }
       check(cudaEventRecord(slots_[slot_].done, stream), device_, "record event");
     }
   }
@@ -112,11 +117,6 @@ Staging& staging(Device device) {
   Staging*& found = (*stagings)[static_cast<size_t>(device.index())];
   if (!found) found = new Staging(device);
   return *found;
-}
-
-void refuse_recording(Device device) {
-  if (is_recording())
-    throw Error(ErrorCode::kUnsupported, cat(device, ": a copy to or from the host cannot be recorded"));
 }
 
 void copy_from_host(Device device, void* to, const void* from, size_t bytes) {

@@ -33,5 +33,7 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 };
 bool is_recording();
+void refuse_recording(
+    Device device);  // throws Error(kUnsupported) then: copies to and from the host cannot be recorded
 
 }  // namespace wick::cuda

@@ -89,6 +89,11 @@ Recording::~Recording() { recording.memory = nullptr; }
 
 bool is_recording() { return recording.memory != nullptr; }
 
+void refuse_recording(Device device) {
+  if (!is_recording()) return;
+  throw Error(ErrorCode::kUnsupported, cat(device, ": a copy to or from the host cannot be recorded"));
+}
+
 // What tensors still hold of the graph's memory goes to the common blocks when they go.
 GraphMemory::~GraphMemory() {
   DeviceState& state = state_of(device_);

@@ -13,7 +13,7 @@ const KernelTable& cuda_kernels() {
 
 const FusedKernels& cuda_fused_kernels() {
   static constexpr FusedKernels kTable = {cuda::linear, cuda::gated_linear, cuda::attend, cuda::mix_experts,
-                                          cuda::draw_tokens};
+                                          cuda::draw_tokens, cuda::place_tokens};
   return kTable;
 }
 

@@ -1,0 +1,97 @@
+#include "tensor/host_copy.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "backends/cuda/check.h"
+#include "backends/cuda/recording.h"
+#include "backends/cuda/runtime.h"
+#include "backends/cuda/small_copies.h"
+
+namespace wick {
+namespace cuda {
+namespace {
+
+// Pinned memory that a copy goes to, and when it has arrived. Kept for the next one, never freed.
+struct Landing {
+  void* memory = nullptr;
+  size_t bytes = 0;
+  cudaEvent_t arrived = nullptr;
+};
+
+class Landings {
+ public:
+  Landing take(Device device, size_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto fits = [&](const Landing& landing) { return landing.bytes >= bytes; };
+      const auto found = std::find_if(free_.begin(), free_.end(), fits);
+      if (found != free_.end()) {
+        const Landing taken = *found;
+        free_.erase(found);
+        return taken;
+      }
+    }
+    Landing made;
+    made.bytes = std::max<size_t>(bytes, 4096);
+    check(cudaMallocHost(&made.memory, made.bytes), device, "allocate pinned memory");
+    check(cudaEventCreateWithFlags(&made.arrived, cudaEventDisableTiming), device, "create event");
+    return made;
+  }
+  void give_back(const Landing& landing) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(landing);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Landing> free_;
+};
+
+Landings& landings(Device device) {
+  static auto* all = new std::array<Landings, 256>{};
+  return (*all)[static_cast<size_t>(device.index())];
+}
+
+class CopyUnderWay final : public HostCopy {
+ public:
+  CopyUnderWay(Device device, const void* from, size_t bytes)
+      : device_(device), landing_(landings(device).take(device, bytes)) {
+    const cudaStream_t stream = runtime(device).stream;
+    if (is_small(landing_.memory, from, bytes)) {
+      copy_small_to_host(device, landing_.memory, from, bytes);
+    } else {
+      check(cudaMemcpyAsync(landing_.memory, from, bytes, cudaMemcpyDeviceToHost, stream), device, "copy to host");
+    }
+    check(cudaEventRecord(landing_.arrived, stream), device, "record event");
+  }
+  ~CopyUnderWay() override {
+    (void)cudaEventSynchronize(landing_.arrived);  // nobody else's bytes come there meanwhile
+    landings(device_).give_back(landing_);
+  }
+  CopyUnderWay(const CopyUnderWay&) = delete;
+  CopyUnderWay& operator=(const CopyUnderWay&) = delete;
+
+  const void* wait() override {
+    check(cudaEventSynchronize(landing_.arrived), device_, "copy to host");
+    return landing_.memory;
+  }
+
+ private:
+  Device device_;
+  Landing landing_;
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<HostCopy> start_cuda_copy(Device device, const void* from, size_t bytes) {
+  cuda::refuse_recording(device);
+  return std::make_unique<cuda::CopyUnderWay>(device, from, bytes);
+}
+
+}  // namespace wick
