@@ -14,6 +14,7 @@ void visit_counters(const EngineCounters& c, const Visit& visit) {
   visit("failed", c.failed);
   visit("coalesced", c.coalesced);
   visit("steps", c.steps);
+  visit("steps_ahead", c.steps_ahead);
   visit("prompt_tokens", c.prompt_tokens);
   visit("reused_tokens", c.reused_tokens);
   visit("prefill_tokens", c.prefill_tokens);
@@ -33,6 +34,6 @@ void visit_counters(const EngineCounters& c, const Visit& visit) {
   visit("prefix_evictions", c.prefix_evictions);
   visit("busy_seconds", c.busy_seconds);
 }
-static_assert(sizeof(EngineCounters) == 25 * 8, "a counter is missing above");
+static_assert(sizeof(EngineCounters) == 26 * 8, "a counter is missing above");
 
 }  // namespace wick
