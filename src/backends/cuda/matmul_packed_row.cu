@@ -3,6 +3,9 @@
 
 // One row of x on Hopper, with formats by 256. A tile is 16 rows of weights (packed_groups.cuh). One warp fetches
 // pieces of rows for all, eight multiply supers in turn, and one adds up what they found and stores it.
+//
+// Formats whose activations are the same have one kernel: a layer runs several, one after the other, and instructions
+// that are still there need not be fetched again, which takes longer than running them.
 namespace wick::cuda {
 namespace {
 
@@ -13,9 +16,26 @@ constexpr int kHeld = 3;        // tiles whose supers wait to be added up
 constexpr int kMostPiece = 16;  // supers of a row that are fetched at once
 constexpr int kMostTeams = 2;
 
+// Of two formats, or one twice.
+template <typename FirstBlock, typename SecondBlock>
+struct Formats {
+  using First = FirstBlock;
+  using Second = SecondBlock;
+  static constexpr bool kBy32 = false;
+  static constexpr int kSums = std::max(Codes<First>::kSums, Codes<Second>::kSums);
+  static constexpr Order kOrder = kOrderOf<Codes<First>>;
+  static_assert(kOrder == kOrderOf<Codes<Second>>);
+};
+template <typename Block>
+using FormatsOf =
+    std::conditional_t<std::is_same_v<Block, BlockQ5_K>, Formats<BlockQ5_K, BlockQ5_K>, Formats<BlockQ4_K, BlockQ6_K>>;
+
 struct Flow {
   WeightPlan plan;
   JobTiles<kRows> tiles;
+  bool second;  // of the formats
+  bool whole;   // blocks lie at multiples of 16 bytes
+  int super_bytes;
   int piece;        // supers of a row in a stage
   int team, teams;  // warps that multiply a tile, and tiles of a stage
   int pitch, stages;
@@ -31,9 +51,9 @@ struct alignas(16) RowScales {
 };
 
 // Where things lie in shared memory.
-template <typename Block>
+template <int kSums>
 struct Layout {
-  using Scales = RowScales<Codes<Block>::kSums>;
+  using Scales = RowScales<kSums>;
   int scales, values, ring, bytes;
   __host__ __device__ explicit Layout(const Flow& flow) {
     constexpr int kBehind = 16;  // words that are not aligned are read with the one behind them
@@ -78,13 +98,11 @@ struct Barriers {
 constexpr int kBarriers = 2 * (kMostStages + kHeld);
 
 // By one thread, which the compiler knows of.
-template <typename Block>
 __device__ __forceinline__ void fetch_pieces(const Flow& flow, const char* ring, const Barriers& barriers) {
-  using Format = Codes<Block>;
   const WeightPlan& plan = flow.plan;
-  const int row_bytes = supers_of(plan.k) * Format::kBytes, piece_bytes = flow.piece * Format::kBytes;
+  const int row_bytes = supers_of(plan.k) * flow.super_bytes, piece_bytes = flow.piece * flow.super_bytes;
   const int runs = plan.gated ? 2 : 1, run = kRows / runs;  // rows of a tile that are neighbours
-  const int stage_bytes = Layout<Block>::stage_bytes(flow);
+  const int stage_bytes = flow.teams * kRows * flow.pitch;
   const uint32_t ring_at = shared_address(ring);
   int fetched = 0, arrived = 0;
   OpenTurn stage, behind;
@@ -114,15 +132,15 @@ __device__ __forceinline__ void fetch_pieces(const Flow& flow, const char* ring,
           const uint8_t* row = static_cast<const uint8_t*>(job.weights) + place.row * plan.ld + from;
 #pragma unroll 4
           for (int r = 0; r < run; ++r) {
-            const int shift = low_bits<Block>(row);
-            body(to, row - shift, Format::kWhole ? bytes : (shift + bytes + 15) / 16 * 16);
+            const int shift = static_cast<int>(reinterpret_cast<uintptr_t>(row) & 15);
+            body(to, row - shift, (shift + bytes + 15) / 16 * 16);
             to += static_cast<uint32_t>(flow.pitch);
             if (r < last) row += plan.ld;
           }
         }
       };
-      int expected = Format::kWhole ? tiles * kRows * bytes : 0;
-      if constexpr (!Format::kWhole) each_row([&](uint32_t, const uint8_t*, int size) { expected += size; });
+      int expected = flow.whole ? tiles * kRows * bytes : 0;
+      if (!flow.whole) each_row([&](uint32_t, const uint8_t*, int size) { expected += size; });
       arrive_and_expect(full, expected);
       each_row([&](uint32_t to, const uint8_t* row, int size) { fetch_bytes(to, row, size, full); });
       stage.advance(flow.stages);
@@ -130,13 +148,14 @@ __device__ __forceinline__ void fetch_pieces(const Flow& flow, const char* ring,
   }
 }
 
-template <typename Block>
+template <typename Block, int kSums>
 __device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* memory, float* values, const char* ring,
                                                 const Barriers& barriers, int warp, int lane) {
   using Format = Codes<Block>;
+  constexpr int kAtOnce = Format::kPairs ? 2 : 1;  // supers, where one is little work
   const WeightPlan& plan = flow.plan;
-  const Layout<Block> layout(flow);
-  const auto* scales = reinterpret_cast<const typename Layout<Block>::Scales*>(memory + layout.scales);
+  const Layout<kSums> layout(flow);
+  const auto* scales = reinterpret_cast<const typename Layout<kSums>::Scales*>(memory + layout.scales);
   const int g = lane / 4, t = lane % 4, supers = supers_of(plan.k);
   const int mine = warp < flow.team ? 0 : 1, of_team = warp - mine * flow.team;  // kMostTeams is 2
   const char* x = memory + g / 2 * 64 + t * 16 + g % 2 * 8;
@@ -152,7 +171,7 @@ __device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* me
     for (int from = 0; from < supers; from += flow.piece) {
       wait_barrier(barriers.full(stage.at), stage.parity);
       if (is_there) {
-        const char* rows = ring + stage.at * Layout<Block>::stage_bytes(flow) + (mine * kRows + g) * flow.pitch;
+        const char* rows = ring + stage.at * layout.stage_bytes(flow) + (mine * kRows + g) * flow.pitch;
         int shift[2] = {};
         if constexpr (!Format::kWhole) {
 #pragma unroll
@@ -162,13 +181,22 @@ __device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* me
         }
         const int until = min(flow.piece, supers - from);
 #pragma unroll 1
-        for (int i = of_team; i < until; i += flow.team) {
-          const auto* upper = reinterpret_cast<const uint8_t*>(rows + i * Format::kBytes);
-          const int super = from + i;
-          const float value =
-              multiply_rows<Format>(upper + shift[0], upper + 8 * flow.pitch + shift[1], g, t,
-                                    *reinterpret_cast<const uint2*>(x + super * kSuper), scales[super].sums);
-          if (t < 2) to[super * kRows] = value;
+        for (int i = of_team; i < until; i += kAtOnce * flow.team) {
+          float value[kAtOnce];
+          int super[kAtOnce];
+#pragma unroll
+          for (int n = 0; n < kAtOnce; ++n) {
+            const int in = min(i + n * flow.team, until - 1);  // the last one once more is to no harm
+            const auto* upper = reinterpret_cast<const uint8_t*>(rows + in * Format::kBytes);
+            super[n] = from + in;
+            value[n] = multiply_rows<Format, kSums>(upper + shift[0], upper + 8 * flow.pitch + shift[1], g, t,
+                                                    *reinterpret_cast<const uint2*>(x + super[n] * kSuper),
+                                                    scales[super[n]].sums);
+          }
+#pragma unroll
+          for (int n = 0; n < kAtOnce; ++n) {
+            if (t < 2) to[super[n] * kRows] = value[n];
+          }
         }
       }
       __syncwarp();
@@ -181,12 +209,12 @@ __device__ __forceinline__ void multiply_pieces(const Flow& flow, const char* me
 }
 
 // Lanes r and r + 16 add up row r, each half of the parts.
-template <typename Block, typename X>
+template <int kSums, typename X>
 __device__ __forceinline__ void finish_tiles(const Flow& flow, const char* memory, const float* values,
                                              const Barriers& barriers, int lane) {
   const WeightPlan& plan = flow.plan;
-  const Layout<Block> layout(flow);
-  const auto* scales = reinterpret_cast<const typename Layout<Block>::Scales*>(memory + layout.scales);
+  const Layout<kSums> layout(flow);
+  const auto* scales = reinterpret_cast<const typename Layout<kSums>::Scales*>(memory + layout.scales);
   const int supers = supers_of(plan.k), of_part = supers_of_part(supers), row = lane % kRows;
   constexpr int kOwnParts = kParts / 2;
   const int first_super = lane / kRows * kOwnParts * of_part;
@@ -234,15 +262,15 @@ __device__ __forceinline__ void finish_tiles(const Flow& flow, const char* memor
 template <typename X>
 using Row = InputRow<X, false, false, true>;  // of whole supers
 
-template <typename Block, typename X>
+template <typename Both, typename X>
 __global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __grid_constant__ Flow flow) {
 #if WICK_HOPPER
-  using Format = Codes<Block>;
+  constexpr int kSums = Both::kSums;
   extern __shared__ __align__(128) char memory[];
   __shared__ typename Row<X>::Shared reduced;
   __shared__ uint64_t all_barriers[kBarriers];
   const WeightPlan& plan = flow.plan;
-  const Layout<Block> layout(flow);
+  const Layout<kSums> layout(flow);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const Barriers barriers{shared_address(all_barriers)};
   if (!plan.leads) let_next_start();
@@ -252,25 +280,28 @@ __global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __gr
     __syncwarp();
     arrive_threads(kInputReady, kBlockThreads);
     if (!plan.steady && !plan.follows) wait_for_previous();
-    if (fetches) fetch_pieces<Block>(flow, memory + layout.ring, barriers);
+    if (fetches) fetch_pieces(flow, memory + layout.ring, barriers);
     return;
   }
   const typename Row<X>::Norm norm(plan);
   if (!plan.follows) wait_for_previous();
   if (plan.leads) let_next_start();
   if (threadIdx.x < kThreads) {
-    auto* scales = reinterpret_cast<typename Layout<Block>::Scales*>(memory + layout.scales);
+    auto* scales = reinterpret_cast<typename Layout<kSums>::Scales*>(memory + layout.scales);
     const Row<X> row(plan, 0, reduced, norm);
-    pack_row<Format, kOrderOf<Format>>(
+    pack_row<Both, Both::kOrder>(
         row, supers_of(plan.k), [&](int super) { return memory + super * kSuper; },
         [&](int super) { return scales + super; });
   }
   sync_threads(kInputReady, kBlockThreads);
   auto* values = reinterpret_cast<float*>(memory + layout.values);
-  if (warp < kMultipliers) {
-    multiply_pieces<Block>(flow, memory, values, memory + layout.ring, barriers, warp, lane);
+  const char* ring = memory + layout.ring;
+  if (warp >= kMultipliers) {
+    finish_tiles<kSums, X>(flow, memory, values, barriers, lane);
+  } else if (std::is_same_v<typename Both::First, typename Both::Second> || !flow.second) {
+    multiply_pieces<typename Both::First, kSums>(flow, memory, values, ring, barriers, warp, lane);
   } else {
-    finish_tiles<Block, X>(flow, memory, values, barriers, lane);
+    multiply_pieces<typename Both::Second, kSums>(flow, memory, values, ring, barriers, warp, lane);
   }
   if (plan.follows) wait_for_previous();  // who waits for this kernel waits for that one, too
 #endif
@@ -282,8 +313,12 @@ constexpr int kStaticBytes = 1024;  // at most, of shared memory
 template <typename Block>
 Flow shape_of(const Runtime& use, const WeightPlan& plan) {
   using Format = Codes<Block>;
+  using Both = FormatsOf<Block>;
   Flow flow{};
   flow.plan = plan;
+  flow.second = !std::is_same_v<Block, typename Both::First>;
+  flow.whole = Format::kWhole;
+  flow.super_bytes = Format::kBytes;
   flow.tiles = JobTiles<kRows>(plan);
   const int supers = supers_of(plan.k);
   const int pieces = (supers + kMostPiece - 1) / kMostPiece;
@@ -299,7 +334,7 @@ Flow shape_of(const Runtime& use, const WeightPlan& plan) {
   const int stage_tiles = (flow.tiles.total + flow.teams - 1) / flow.teams;
   const int needed = (stage_tiles + use.multiprocessors - 1) / use.multiprocessors * pieces;
   flow.stages = std::min(needed, kMostStages);
-  while (flow.stages > 0 && Layout<Block>(flow).bytes > use.shared_bytes - kStaticBytes) --flow.stages;
+  while (flow.stages > 0 && Layout<Both::kSums>(flow).bytes > use.shared_bytes - kStaticBytes) --flow.stages;
   if (flow.stages < std::min(needed, 2)) flow.stages = 0;
   return flow;
 }
@@ -309,9 +344,10 @@ void launch(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   const Flow flow = shape_of<Block>(use, plan);
   const int blocks = std::min((flow.tiles.total + flow.teams - 1) / flow.teams, use.multiprocessors);
-  allow_shared<packed_row_kernel<Block, X>>(device, use.shared_bytes - kStaticBytes);
-  launch_dependent(device, "matmul", packed_row_kernel<Block, X>, static_cast<unsigned>(blocks), kBlockThreads,
-                   static_cast<size_t>(Layout<Block>(flow).bytes), flow);
+  using Both = FormatsOf<Block>;
+  allow_shared<packed_row_kernel<Both, X>>(device, use.shared_bytes - kStaticBytes);
+  launch_dependent(device, "matmul", packed_row_kernel<Both, X>, static_cast<unsigned>(blocks), kBlockThreads,
+                   static_cast<size_t>(Layout<Both::kSums>(flow).bytes), flow);
 }
 
 }  // namespace

@@ -33,14 +33,13 @@ class Staging {
     const std::lock_guard lock(mutex_);
     for (size_t at = 0; at < bytes; at += kSlotBytes) {
       const size_t part = std::min(kSlotBytes, bytes - at);
-      std::byte* place = next_slot(part);
+      std::byte* place = next_slot(part, stream);
       copy_host(place, from + at, part);
       if (is_small(to + at, place, part)) {
         copy_small_from_host(device_, to + at, place, part);
       } else {
         check(cudaMemcpyAsync(to + at, place, part, cudaMemcpyHostToDevice, stream), device_, "copy from host");
       }
-      check(cudaEventRecord(slots_[slot_].done, stream), device_, "record event");
     }
   }
 
@@ -55,7 +54,7 @@ class Staging {
       if (part < parts && part - emptied < kSlots - 1) {
         slot_used_ = kSlotBytes;  // a slot of its own, so that nobody else writes to it
         const size_t place = part % kSlots;
-        places[place] = next_slot(size_of_part(part));
+        places[place] = next_slot(size_of_part(part), stream);
         arrived[place] = slots_[slot_].done;
         check(cudaMemcpyAsync(places[place], from + part * kSlotBytes, size_of_part(part), cudaMemcpyDeviceToHost,
                               stream),
@@ -76,10 +75,12 @@ class Staging {
     cudaEvent_t done = nullptr;
   };
 
-  // Room for `bytes`: behind the last copy in the same slot, or in the next slot once its copies have arrived.
-  std::byte* next_slot(size_t bytes) {
+  // Room for `bytes`: behind the last copy in the same slot, or in the next slot once its copies have arrived. Those of
+  // a slot are marked when it is full: a mark keeps kernels on both sides of it from overlapping.
+  std::byte* next_slot(size_t bytes, cudaStream_t stream) {
     const size_t rounded = (bytes + 255) / 256 * 256;
     if (slot_used_ + rounded > kSlotBytes) {
+      check(cudaEventRecord(slots_[slot_].done, stream), device_, "record event");
       slot_ = (slot_ + 1) % kSlots;
       check(cudaEventSynchronize(slots_[slot_].done), device_, "wait for copy");
       slot_used_ = 0;

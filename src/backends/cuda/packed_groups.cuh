@@ -68,8 +68,9 @@ struct RowDots {
   }
 };
 
-// A super of 16 rows: what it comes to in row g or, if t is odd, in row g + 8.
-template <typename Format>
+// A super of 16 rows: what it comes to in row g or, if t is odd, in row g + 8. kSums: of how many parts of the super
+// x_sums are, as many as the format needs or twice as many.
+template <typename Format, int kSums>
 __device__ __forceinline__ float multiply_rows(const uint8_t* upper, const uint8_t* lower, int g, int t, uint2 own,
                                                const int16_t* x_sums) {
   const LaneScales of[2] = {Format::scales_of_lane(upper, t), Format::scales_of_lane(lower, t)};
@@ -81,7 +82,14 @@ __device__ __forceinline__ float multiply_rows(const uint8_t* upper, const uint8
     const auto& dot = dots.at[r];
     if constexpr (Format::Scales::kSteps == 1) {
       total[r] = byte_at(bytes, 0) * dot[0] + byte_at(bytes, 1) * dot[1];
-      sums[r] = __dp2a_hi(*reinterpret_cast<const int*>(x_sums + 2 * t), static_cast<int>(bytes), 0);
+      if constexpr (kSums == Format::kSums) {
+        sums[r] = __dp2a_hi(*reinterpret_cast<const int*>(x_sums + 2 * t), static_cast<int>(bytes), 0);
+      } else {
+        const uint2 four = *reinterpret_cast<const uint2*>(x_sums + 4 * t);  // of both halves of two groups
+        sums[r] =
+            __dp2a_hi(static_cast<int>(__byte_perm(four.x, four.y, 0x5410)), static_cast<int>(bytes),
+                      __dp2a_hi(static_cast<int>(__byte_perm(four.x, four.y, 0x7632)), static_cast<int>(bytes), 0));
+      }
     } else {
       total[r] = signed_byte_at(bytes, 0) * dot[0] + signed_byte_at(bytes, 1) * dot[1] +
                  signed_byte_at(bytes, 2) * dot[2] + signed_byte_at(bytes, 3) * dot[3];
