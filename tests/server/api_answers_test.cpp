@@ -340,7 +340,7 @@ TEST(ApiAnswers, TheStateOfAnEngine) {
   EXPECT_EQ(state["sequences"][0], parsed(R"({"request": 5, "choice": 0, "phase": "decode", "priority": "normal",
       "prompt": 0, "computed": 0, "generated": 0, "age": 0.0, "blocks": [3, 4]})"));
   EXPECT_EQ(state["counters"]["prefix_hits"], 9);
-  EXPECT_EQ(state["counters"].size(), 25u);
+  EXPECT_EQ(state["counters"].size(), 26u);
   std::vector<std::string> names;
   for (const auto& [name, value] : state.items()) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"model", "waiting", "running", "paused", "context", "block_tokens",
