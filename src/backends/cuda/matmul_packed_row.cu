@@ -27,8 +27,8 @@ struct Formats {
   static_assert(kOrder == kOrderOf<Codes<Second>>);
 };
 template <typename Block>
-using FormatsOf =
-    std::conditional_t<std::is_same_v<Block, BlockQ5_K>, Formats<BlockQ5_K, BlockQ5_K>, Formats<BlockQ4_K, BlockQ6_K>>;
+using FormatsOf = std::conditional_t<std::is_same_v<Block, BlockQ4_K> || std::is_same_v<Block, BlockQ6_K>,
+                                     Formats<BlockQ4_K, BlockQ6_K>, Formats<Block, Block>>;
 
 struct Flow {
   WeightPlan plan;

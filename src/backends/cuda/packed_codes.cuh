@@ -202,13 +202,31 @@ struct Codes<BlockQ5_K> : GroupedBlocks<BlockQ5_K, 4> {
   }
 };
 
-template <>
-struct Codes<BlockQ6_K> {
+// Lane t's words of a block at an even place, whatever lies behind it: at(bytes) is that from there on.
+class EvenWords {
+ public:
+  __device__ __forceinline__ EvenWords(const uint8_t* block, int t) {
+    const auto odd = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(block)) & 2;
+    words_ = reinterpret_cast<const uint32_t*>(block - odd) + t;
+    choice_ = 0x3210 + odd * 0x1111;
+  }
+  __device__ __forceinline__ uint32_t at(int bytes) const {
+    return __byte_perm(words_[bytes / 4], words_[bytes / 4 + 1], choice_);
+  }
+
+ private:
+  const uint32_t* words_;
+  uint32_t choice_;
+};
+
+// Q3_K and Q6_K: two steps for a group, with a sign.
+template <typename Block, int kWordsOf, int kOffsetOf>
+struct HalvedBlocks {
   static constexpr bool kKnown = true, kWhole = false, kBy32 = false, kSigned = false;
-  static constexpr int kSums = 16, kOffset = 32;
+  static constexpr int kSums = 16, kOffset = kOffsetOf;
   static constexpr bool kPairs = false;
   static constexpr Order kOrder = Order::kFour;
-  static constexpr int kWords = 6, kBytes = sizeof(BlockQ6_K);
+  static constexpr int kWords = kWordsOf, kBytes = sizeof(Block);
   struct Scales {
     static constexpr int kSteps = 2;
     static constexpr float min_scale = 0;
@@ -222,6 +240,10 @@ struct Codes<BlockQ6_K> {
       return t < 2 ? (t == 0 ? steps[0] : steps[1]) : (t == 2 ? steps[2] : steps[3]);
     }
   };
+};
+
+template <>
+struct Codes<BlockQ6_K> : HalvedBlocks<BlockQ6_K, 6, 32> {
   template <bool kAligned>
   static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
     Scales to;
@@ -240,20 +262,58 @@ struct Codes<BlockQ6_K> {
   // high bits in 32. Blocks lie at even places.
   template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
-    const auto odd = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row)) & 2;
-    const auto* words = reinterpret_cast<const uint32_t*>(row - odd) + t;
-    const uint32_t choice = 0x3210 + odd * 0x1111;
-    const auto word = [&](int bytes) { return __byte_perm(words[bytes / 4], words[bytes / 4 + 1], choice); };
+    const EvenWords words(row, t);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) raw[i] = word(j / 2 * 64 + i * 16);
+    for (int i = 0; i < 4; ++i) raw[i] = words.at(j / 2 * 64 + i * 16);
 #pragma unroll
-    for (int i = 0; i < 2; ++i) raw[4 + i] = word(128 + j / 2 * 32 + i * 16);
+    for (int i = 0; i < 2; ++i) raw[4 + i] = words.at(128 + j / 2 * 32 + i * 16);
   }
   static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int j, int u, const Scales&) {
     const int p = j % 2, bit = p * 4 + u * 2;
     const auto code = [&](int i) {
       const uint32_t high = bit < 4 ? raw[4 + i] << (4 - bit) : raw[4 + i] >> (bit - 4);
       return nibbles(raw[u * 2 + i], p) | (high & 0x30303030u);
+    };
+    return {code(0), code(1)};
+  }
+};
+
+template <>
+struct Codes<BlockQ3_K> : HalvedBlocks<BlockQ3_K, 4, 4> {
+  // Steps 4i to 4i + 3: their low nibbles are those of word i % 2, their high bits pairs i of the last word.
+  static __device__ __forceinline__ uint32_t steps(uint32_t nibble_word, uint32_t high_word, int i) {
+    return bytes_less(nibbles(nibble_word, i / 2) | (high_word >> 2 * i & 0x03030303u) << 4, 32);
+  }
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
+    Scales to;
+    uint32_t words[3];
+    read_words<3, false>(row + 96, 0, words);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) to.steps[i] = steps(words[i % 2], words[2], i);
+    to.scale = read_half(row + 108);
+    return to;
+  }
+  static __device__ __forceinline__ LaneScales scales_of_lane(const uint8_t* row, int t) {
+    uint32_t low = 0, high = 0;
+    read_words<1, false>(row + 96 + t % 2 * 4, 0, &low);
+    read_words<1, false>(row + 104, 0, &high);
+    return {steps(low, high, t), *reinterpret_cast<const uint16_t*>(row + 108)};
+  }
+  // High bits of all groups in 32 bytes, bit g is group g's; of each 128 columns the low pairs of four groups in 32.
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+    const EvenWords words(row, t);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      raw[i] = words.at(32 + j / 2 * 32 + i * 16);
+      raw[2 + i] = words.at(i * 16);
+    }
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int j, int u, const Scales&) {
+    const int group = 2 * j + u;
+    const auto code = [&](int i) {
+      return (raw[i] >> group % 4 * 2 & 0x03030303u) | (raw[2 + i] >> group & 0x01010101u) << 2;
     };
     return {code(0), code(1)};
   }
@@ -328,6 +388,43 @@ struct Codes<BlockQ4_1> : NibbleBlocks<BlockQ4_1, 4> {
   static constexpr int kSums = 8;
   static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
     return {nibbles(raw[u], 0), nibbles(raw[u], 1)};
+  }
+};
+
+// Words of nibbles, then the high bits of all 32 codes, those of lane t shifted to the first places of each half.
+template <typename Block, int kHead>
+struct FiveBitBlocks : SmallBlocks<Block, kHead> {
+  static constexpr Order kOrder = Order::kFour;
+  static constexpr int kWords = 4;
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      const uint8_t* block = row + (2 * j + u) * static_cast<int>(sizeof(Block));
+      read_words<1, false>(block + kHead + t * 4, 0, raw + u);
+      read_words<1, false>(block + kHead - 4, 0, raw + 2 + u);
+      raw[2 + u] >>= t * 4;
+    }
+  }
+  static __device__ __forceinline__ uint2 five_bits(const uint32_t (&raw)[kWords], int u) {
+    const auto high = [](uint32_t four) { return ((four & 15) * 0x00204081u & 0x01010101u) << 4; };  // a bit a byte
+    return {nibbles(raw[u], 0) | high(raw[2 + u]), nibbles(raw[u], 1) | high(raw[2 + u] >> 16)};
+  }
+};
+
+template <>
+struct Codes<BlockQ5_0> : FiveBitBlocks<BlockQ5_0, 6> {
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    const uint2 both = five_bits(raw, u);
+    return {bytes_less(both.x, 16), bytes_less(both.y, 16)};
+  }
+};
+
+template <>
+struct Codes<BlockQ5_1> : FiveBitBlocks<BlockQ5_1, 8> {
+  static constexpr int kSums = 8;
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return five_bits(raw, u);
   }
 };
 
