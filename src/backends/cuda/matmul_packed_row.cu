@@ -21,10 +21,10 @@ template <typename FirstBlock, typename SecondBlock>
 struct Formats {
   using First = FirstBlock;
   using Second = SecondBlock;
-  static constexpr bool kBy32 = false;
+  static constexpr bool kBy32 = Codes<First>::kBy32 || Codes<Second>::kBy32;
   static constexpr int kSums = std::max(Codes<First>::kSums, Codes<Second>::kSums);
   static constexpr Order kOrder = kOrderOf<Codes<First>>;
-  static_assert(kOrder == kOrderOf<Codes<Second>>);
+  static_assert(!kBy32 && kOrder == kOrderOf<Codes<Second>>);
 };
 template <typename Block>
 using FormatsOf = std::conditional_t<std::is_same_v<Block, BlockQ4_K> || std::is_same_v<Block, BlockQ6_K>,
