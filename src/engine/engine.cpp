@@ -124,6 +124,7 @@ bool Engine::step() {
     if (!pass->logits.all_drawn()) stay_back();  // the host chooses other tokens than the device took
     take_tokens(*pass, seconds_between(start, EngineClock::now()));
     if (ahead_ || !may_tell_late()) tell_news();
+    if (ahead_ && ahead_->plan.empty()) ahead_.reset();
   } catch (const Error& error) {
     fail_all(requests, error);
   } catch (const std::bad_alloc&) {

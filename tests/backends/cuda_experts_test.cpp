@@ -215,7 +215,7 @@ TEST_F(CudaExperts, WeightsThatDoNotFitAreLeftToOthers) {
   EXPECT_FALSE(with(DType::kQ6_K, &ExpertWeights::up));
   EXPECT_FALSE(with(DType::kQ6_K, &ExpertWeights::down));
   EXPECT_FALSE(with(DType::kF16, &ExpertWeights::down));
-  const Mixture unknown(DType::kIQ4_XS, DType::kQ4_K, 256, 256, 4, 2, false);
+  const Mixture unknown(DType::kQ2_K, DType::kQ4_K, 256, 256, 4, 2, false);
   EXPECT_FALSE(unknown.mix(x, {}, out));
 }
 

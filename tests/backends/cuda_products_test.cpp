@@ -94,6 +94,7 @@ bool takes_codes(DType dtype) {
     case DType::kQ5_K:
     case DType::kQ6_K:
     case DType::kIQ4_NL:
+    case DType::kIQ4_XS:
     case DType::kMXFP4:
     case DType::kGroup4: return true;
     default: return false;
@@ -133,7 +134,7 @@ TEST_F(CudaProducts, PackedWeights) {
 
 // Activations of any size keep their precision.
 TEST_F(CudaProducts, PackedWeightsTakeLargeAndSmallActivations) {
-  for (const DType dtype : {DType::kQ4_K, DType::kQ8_0, DType::kIQ4_XS}) {
+  for (const DType dtype : {DType::kQ4_K, DType::kQ8_0, DType::kQ2_K}) {
     const Tensor w = packed_weights(40, 512, dtype, 7);
     for (const double size : {1e-12, 1.0, 1e6, 1e20}) {
       const Tensor x = mul(randn({3, 512}, 8), size);

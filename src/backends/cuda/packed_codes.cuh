@@ -219,7 +219,7 @@ class EvenWords {
   uint32_t choice_;
 };
 
-// Q3_K and Q6_K: two steps for a group, with a sign.
+// Two steps for a group, with a sign.
 template <typename Block, int kWordsOf, int kOffsetOf>
 struct HalvedBlocks {
   static constexpr bool kKnown = true, kWhole = false, kBy32 = false, kSigned = false;
@@ -316,6 +316,42 @@ struct Codes<BlockQ3_K> : HalvedBlocks<BlockQ3_K, 4, 4> {
       return (raw[i] >> group % 4 * 2 & 0x03030303u) | (raw[2 + i] >> group & 0x01010101u) << 2;
     };
     return {code(0), code(1)};
+  }
+};
+
+// One step for a group: that of both halves. Codes are entries of a table and have a sign.
+template <>
+struct Codes<BlockIQ4_XS> : HalvedBlocks<BlockIQ4_XS, 2, 0> {
+  static constexpr bool kSigned = true;
+  // Of groups 2i and 2i + 1: byte i has their nibbles, bits from 4i on their high pairs.
+  static __device__ __forceinline__ uint32_t steps(uint32_t nibble_word, uint32_t high_pairs, int i) {
+    const uint32_t both = nibble_word >> i * 8, high = high_pairs >> i * 4;
+    const uint32_t first = (both & 15) | (high & 3) << 4, second = (both >> 4 & 15) | (high & 12) << 2;
+    return bytes_less((first | second << 16) * 0x0101u, 32);
+  }
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
+    Scales to;
+    uint32_t words[2];
+    read_words<2, kAligned>(row, 0, words);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) to.steps[i] = steps(words[1], words[0] >> 16, i);
+    to.scale = half_bits(static_cast<uint16_t>(words[0]));
+    return to;
+  }
+  static __device__ __forceinline__ LaneScales scales_of_lane(const uint8_t* row, int t) {
+    uint32_t words[2];
+    read_words<2, false>(row, 0, words);
+    return {steps(words[1], words[0] >> 16, t), words[0] & 0xffffu};
+  }
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+    const EvenWords words(row, t);
+#pragma unroll
+    for (int u = 0; u < 2; ++u) raw[u] = words.at(8 + (2 * j + u) * 16);
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return look_up<kIq4Values>(raw[u]);
   }
 };
 

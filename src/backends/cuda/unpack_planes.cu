@@ -71,7 +71,9 @@ __global__ void __launch_bounds__(kThreads)
         uint32_t few[4], many[4];
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const int weight = step * (byte_at(w ? both.y : both.x, i) - Format::kOffset);
+          const uint32_t codes = w ? both.y : both.x;
+          const int weight =
+              step * ((Format::kSigned ? signed_byte_at(codes, i) : byte_at(codes, i)) - Format::kOffset);
           few[i] = static_cast<uint32_t>(weight & 63);
           many[i] = static_cast<uint32_t>(weight >> 6);
         }
