@@ -56,8 +56,8 @@ class Decoder final : public LanguageModel {
   Tensor run(const ForwardBatch& batch, const KvCache& cache) const override;
 
  private:
+  Tensor ids_of(const ForwardBatch& batch) const;  // i64 [tokens], on the device
   // Embeddings of the tokens `ids` (i64 [rows], on the device).
-  Tensor ids_of(const ForwardBatch& batch) const;  // i64 [tokens] on the device
   Tensor embed(const Tensor& ids, const ForwardBatch& batch, const DecoderStep& step) const;
   // All layers, the norm and the logits of the `wanted` rows (undefined: all).
   Tensor continue_from(Tensor x, const DecoderStep& step, const Tensor& wanted) const;

@@ -172,5 +172,49 @@ TEST(TokenBudgetTest, PassesOfOneLengthAreTakenToGrowWithTheirTokens) {
   EXPECT_EQ(TokenBudget(0.25, 0.04, 512).seconds_for(20), 0);
 }
 
+// A pass behind the present one is planned, and its memory taken, only where it is sure who takes part.
+TEST_F(SchedulerTest, PlansAheadWhereNobodyComesOrGoes) {
+  set_up({.context = 64, .kv_bytes = bytes(8), .max_running = 2, .max_batch_tokens = 64});
+  Sequence& first = add(16, 0);
+  StepPlan plan = scheduler_->plan();
+  EXPECT_EQ(first.blocks.size(), 1u);
+  ASSERT_TRUE(scheduler_->try_plan_ahead(plan));
+  EXPECT_EQ(first.blocks.size(), 2u);  // its next token's
+  first.ahead = 1;
+  first.tokens.push_back(1);
+  scheduler_->commit(plan, {0}, 0.01);
+  EXPECT_EQ(first.blocks.size(), 2u);
+  first.ahead = 0;
+  plan = step();
+  EXPECT_EQ(plan[0].tokens, 1);
+  EXPECT_EQ(first.computed, 17);
+
+  Sequence& second = add(40, 1);
+  EXPECT_FALSE(scheduler_->try_plan_ahead(plan));  // somebody waits
+  plan = scheduler_->plan();
+  ASSERT_EQ(who(plan), (Sequences{&first, &second}));
+  EXPECT_TRUE(scheduler_->try_plan_ahead(plan));
+  EXPECT_FALSE(scheduler_->try_plan_ahead({plan[0]}));  // another one runs
+  EXPECT_FALSE(scheduler_->try_plan_ahead({plan[0], {&second, 39}}));
+  AnswerParams one;
+  one.max_new_tokens = 1;
+  second.answer.emplace(*model_, one, second.tokens);
+  EXPECT_FALSE(scheduler_->try_plan_ahead(plan));  // it ends with this pass
+}
+
+TEST_F(SchedulerTest, PlansAheadWithinContextAndMemory) {
+  set_up({.context = 64, .kv_bytes = bytes(4), .max_batch_tokens = 64});
+  add(64, 0);
+  EXPECT_FALSE(scheduler_->try_plan_ahead(scheduler_->plan()));
+  set_up({.context = 48, .kv_bytes = bytes(3), .max_batch_tokens = 64});
+  add(16, 0);
+  add(15, 1);
+  const StepPlan plan = scheduler_->plan();
+  ASSERT_EQ(plan.size(), 2u);
+  EXPECT_TRUE(scheduler_->try_plan_ahead(plan));  // takes the third block
+  plan[1].sequence->tokens.push_back(1);
+  EXPECT_FALSE(scheduler_->try_plan_ahead({plan[0], {plan[1].sequence, 16}}));
+}
+
 }  // namespace
 }  // namespace wick

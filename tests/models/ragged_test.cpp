@@ -6,6 +6,7 @@
 #include "ops/narrow.h"
 #include "support/compare.h"
 #include "support/model_fixtures.h"
+#include "tensor/create.h"
 
 namespace wick {
 namespace {
@@ -124,6 +125,8 @@ TEST(ForwardTest, RefusesWhatDoesNotFit) {
   static const int32_t kFar[] = {64};
   EXPECT_EQ(message([](ForwardBatch& b) { b.sequences[0].blocks = kFar; }),
             "forward: block 64 of sequence 0 is not in the cache");
+  EXPECT_EQ(message([](ForwardBatch& b) { b.drawn = zeros({5}, DType::kI32); }),
+            "forward: this llama takes no tokens that were drawn on a device");
 }
 
 }  // namespace
