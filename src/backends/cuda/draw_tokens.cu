@@ -47,11 +47,6 @@ __device__ __forceinline__ uint64_t sum_of_warp(uint64_t value) {
   const auto low = static_cast<uint32_t>(value) & kLow, high = static_cast<uint32_t>(value >> 27);
   return __reduce_add_sync(0xffffffffu, low) + (uint64_t{__reduce_add_sync(0xffffffffu, high)} << 27);
 }
-__device__ __forceinline__ uint64_t least_of_warp(uint64_t value) {
-#pragma unroll
-  for (int step = 16; step; step /= 2) value = min(value, __shfl_xor_sync(0xffffffffu, value, step));
-  return value;
-}
 // The sum of this lane's value and those of all before it.
 __device__ __forceinline__ uint64_t scan_of_warp(uint64_t value) {
 #pragma unroll

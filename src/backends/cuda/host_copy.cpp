@@ -59,16 +59,7 @@ Landings& landings(Device device) {
 
 class CopyUnderWay final : public HostCopy {
  public:
-  CopyUnderWay(Device device, const void* from, size_t bytes)
-      : device_(device), landing_(landings(device).take(device, bytes)) {
-    const cudaStream_t stream = runtime(device).stream;
-    if (is_small(landing_.memory, from, bytes)) {
-      copy_small_to_host(device, landing_.memory, from, bytes);
-    } else {
-      check(cudaMemcpyAsync(landing_.memory, from, bytes, cudaMemcpyDeviceToHost, stream), device, "copy to host");
-    }
-    check(cudaEventRecord(landing_.arrived, stream), device, "record event");
-  }
+  CopyUnderWay(Device device, size_t bytes) : device_(device), landing_(landings(device).take(device, bytes)) {}
   ~CopyUnderWay() override {
     (void)cudaEventSynchronize(landing_.arrived);  // nobody else's bytes come there meanwhile
     landings(device_).give_back(landing_);
@@ -76,6 +67,16 @@ class CopyUnderWay final : public HostCopy {
   CopyUnderWay(const CopyUnderWay&) = delete;
   CopyUnderWay& operator=(const CopyUnderWay&) = delete;
 
+  // At most as many bytes as it was made for.
+  void start(const void* from, size_t bytes) {
+    const cudaStream_t stream = runtime(device_).stream;
+    if (is_small(landing_.memory, from, bytes)) {
+      copy_small_to_host(device_, landing_.memory, from, bytes);
+    } else {
+      check(cudaMemcpyAsync(landing_.memory, from, bytes, cudaMemcpyDeviceToHost, stream), device_, "copy to host");
+    }
+    check(cudaEventRecord(landing_.arrived, stream), device_, "record event");
+  }
   const void* wait() override {
     check(cudaEventSynchronize(landing_.arrived), device_, "copy to host");
     return landing_.memory;
@@ -91,7 +92,9 @@ class CopyUnderWay final : public HostCopy {
 
 std::unique_ptr<HostCopy> start_cuda_copy(Device device, const void* from, size_t bytes) {
   cuda::refuse_recording(device);
-  return std::make_unique<cuda::CopyUnderWay>(device, from, bytes);
+  auto copy = std::make_unique<cuda::CopyUnderWay>(device, bytes);
+  copy->start(from, bytes);
+  return copy;
 }
 
 }  // namespace wick

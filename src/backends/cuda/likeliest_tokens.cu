@@ -16,12 +16,6 @@ struct RowState {
   int arrived, unused;
 };
 
-__device__ __forceinline__ uint64_t least_of_warp(uint64_t key) {
-  const auto high = static_cast<uint32_t>(key >> 32), least = __reduce_min_sync(0xffffffffu, high);
-  const uint32_t low = high == least ? static_cast<uint32_t>(key) : ~0u;
-  return uint64_t{least} << 32 | __reduce_min_sync(0xffffffffu, low);
-}
-
 __global__ void __launch_bounds__(kThreads)
     likeliest_kernel(const float* logits, int n, RowState* states, int32_t* out) {
   __shared__ uint64_t of_warps[kWarps];

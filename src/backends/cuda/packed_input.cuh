@@ -1,7 +1,8 @@
 #pragma once
 
+#include "backends/cuda/codes_by_256.cuh"
+#include "backends/cuda/codes_by_32.cuh"
 #include "backends/cuda/input_rows.cuh"
-#include "backends/cuda/packed_codes.cuh"
 
 // Activations that meet packed weights: rounded to 8 bits, with one scale for each 32 or 256 columns.
 namespace wick::cuda {

@@ -19,4 +19,11 @@ __device__ __forceinline__ uint64_t checked_key(float logit, int token) {
 }
 __device__ __forceinline__ bool is_usable(uint64_t key) { return key != kUnusable && key <= kLastUsable; }
 
+// The least key of all lanes, in every lane.
+__device__ __forceinline__ uint64_t least_of_warp(uint64_t key) {
+  const auto high = static_cast<uint32_t>(key >> 32), least = __reduce_min_sync(0xffffffffu, high);
+  const uint32_t low = high == least ? static_cast<uint32_t>(key) : ~0u;
+  return uint64_t{least} << 32 | __reduce_min_sync(0xffffffffu, low);
+}
+
 }  // namespace wick::cuda
