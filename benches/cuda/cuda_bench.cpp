@@ -1,6 +1,7 @@
 // Speed on a CUDA device, with random weights of real shapes: `bench_cuda ops`, `bench_cuda linear TYPE ROWS N K
-// [plain]` (without a norm), `bench_cuda experts TYPE DOWN_TYPE TOKENS`, `bench_cuda attention TYPE SEQUENCES CONTEXT`
-// and `bench_cuda model SHAPE TYPE [LARGEST BATCH]`. Every number stands beside its share of the device's limits.
+// [plain]` (without a norm), `bench_cuda experts TYPE DOWN_TYPE TOKENS [gpt-oss]`, `bench_cuda attention TYPE SEQUENCES
+// CONTEXT [DIM [ROWS]]` and `bench_cuda model SHAPE TYPE [LARGEST BATCH]`. Every number stands beside its share of the
+// device's limits.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "ops/device_graph.h"
 #include "ops/fused_kernels.h"
 #include "ops/ops.h"
+#include "quant/format.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -63,10 +66,16 @@ struct Limits {
 };
 
 Tensor random_weights(int64_t n, int64_t k, DType dtype, uint64_t seed) {
-  const Tensor some = mul(randn({256, k}, seed), scalar(0.02));
-  const Tensor rows = is_packed(dtype) ? quantize(some, dtype) : some.to_dtype(dtype);
-  std::vector<Tensor> parts;
   const int64_t bytes = bytes_of(dtype, 256 * k);
+  Tensor rows;
+  if (is_packed(dtype) && !quant_format(dtype).encode) {  // numbers of any kind take the same time
+    rows = empty({256, k}, dtype);
+    std::mt19937_64 random(seed);
+    for (int64_t i = 0; i < bytes; ++i) rows.raw()[i] = static_cast<std::byte>(random());
+  } else {
+    const Tensor some = mul(randn({256, k}, seed), scalar(0.02));
+    rows = is_packed(dtype) ? quantize(some, dtype) : some.to_dtype(dtype);
+  }
   Tensor all = empty({n, k}, dtype);
   for (int64_t at = 0, total = bytes_of(dtype, n * k); at < total; at += bytes) {
     std::copy_n(rows.raw(), std::min(bytes, total - at), all.raw() + at);
@@ -93,66 +102,85 @@ void time_linear(const Limits& limits, DType dtype, int64_t m, int64_t n, int64_
              100 * products / limits.products_per_second);
 }
 
-// A layer's experts, with the router: those of Qwen3-30B-A3B. Each call has tokens of its own, which choose others.
-void time_experts(const Limits& limits, DType dtype, DType down_dtype, int64_t tokens) {
-  constexpr int64_t kHidden = 2048, kInner = 768, kExperts = 128, kChosen = 8;
+struct ExpertsShape {
+  int64_t hidden, inner, experts, chosen;
+  bool biased;  // with the clamped activation
+};
+constexpr ExpertsShape kQwenExperts{2048, 768, 128, 8, false};  // of Qwen3-30B-A3B
+constexpr ExpertsShape kGptOssExperts{2880, 2880, 32, 4, true};
+
+// A layer's experts, with the router. Each call has tokens of its own, which choose others.
+void time_experts(const Limits& limits, const ExpertsShape& shape, DType dtype, DType down_dtype, int64_t tokens) {
+  const auto& [hidden, inner, count, chosen, biased] = shape;
   constexpr int kCalls = 16;
-  const Tensor gates = random_weights(kExperts * kInner, kHidden, dtype, 1);
-  const Tensor ups = random_weights(kExperts * kInner, kHidden, dtype, 2);
-  const Tensor downs = random_weights(kExperts * kHidden, kInner, down_dtype, 3);
-  std::vector<std::array<Tensor, 3>> weights;
-  for (int64_t i = 0; i < kExperts; ++i) {
-    weights.push_back({narrow(gates, 0, i * kInner, kInner), narrow(ups, 0, i * kInner, kInner),
-                       narrow(downs, 0, i * kHidden, kHidden)});
+  const Tensor gates = random_weights(count * inner, hidden, dtype, 1);
+  const Tensor ups = random_weights(count * inner, hidden, dtype, 2);
+  const Tensor downs = random_weights(count * hidden, inner, down_dtype, 3);
+  const Tensor biases = zeros({count, std::max(inner, hidden)}, DType::kF32, Device::cuda());
+  std::vector<std::array<Tensor, 5>> weights;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto bias = [&, at = i](int64_t n) { return narrow(flatten(biases), 0, at * n, n); };
+    weights.push_back({narrow(gates, 0, i * inner, inner), narrow(ups, 0, i * inner, inner),
+                       narrow(downs, 0, i * hidden, hidden), bias(inner), bias(hidden)});
   }
   std::vector<ExpertWeights> experts;
-  for (const auto& of : weights) experts.push_back({&of[0], &of[1], &of[2]});
-  const Tensor x = randn({kCalls * tokens, kHidden}, 4).to_device(Device::cuda());
-  const Tensor norm = ones({kHidden}, DType::kF32, Device::cuda());
-  const ExpertRouter router{randn({kExperts, kHidden}, 5).to_device(Device::cuda()), {}, {}};
-  const Tensor out = empty({tokens, kHidden}, DType::kF32, Device::cuda());
+  for (const auto& of : weights) {
+    experts.push_back({&of[0], &of[1], &of[2]});
+    if (biased) experts.back() = {&of[0], &of[1], &of[2], &of[3], &of[3], &of[4]};
+  }
+  const Tensor x = randn({kCalls * tokens, hidden}, 4).to_device(Device::cuda());
+  const Tensor norm = ones({hidden}, DType::kF32, Device::cuda());
+  const ExpertRouter router{randn({count, hidden}, 5).to_device(Device::cuda()), {}, {}};
+  const Tensor out = empty({tokens, hidden}, DType::kF32, Device::cuda());
+  const ExpertGate gate = biased ? ExpertGate::kClamped : ExpertGate::kSilu;
   const double seconds = time_calls(kCalls, [&](int i) {
     const Tensor rows = narrow(x, 0, i * tokens, tokens);
     if (!fused_kernels(Device::cuda())
-             ->mix_experts({rows, norm, 1e-6f, {}}, router, {kChosen, true, 1, false}, experts, rows, out)) {
+             ->mix_experts({rows, norm, 1e-6f, {}}, router, {shape.chosen, true, 1, false}, experts, gate, rows, out)) {
       throw Error(ErrorCode::kUnsupported, cat("no kernel mixes experts of ", dtype, " and ", down_dtype));
     }
   });
-  const int64_t bytes = 2 * bytes_of(dtype, kInner * kHidden) + bytes_of(down_dtype, kHidden * kInner);
-  const auto read = static_cast<double>(std::min(kExperts, tokens * kChosen) * bytes);
-  const auto products = static_cast<double>(6 * tokens * kChosen * kInner * kHidden);
+  const int64_t bytes = 2 * bytes_of(dtype, inner * hidden) + bytes_of(down_dtype, hidden * inner);
+  const auto read = static_cast<double>(std::min(count, tokens * chosen) * bytes);
+  const auto products = static_cast<double>(6 * tokens * chosen * inner * hidden);
   fmt::print("experts {:5} {:5} tokens {:4}: {:8.2f} us, {:4.1f} % of copy, {:4.1f} % of product\n", to_string(dtype),
              to_string(down_dtype), tokens, seconds * 1e6, 100 * read / seconds / limits.bytes_per_second,
              100 * products / seconds / limits.products_per_second);
 }
 
-void time_attention(const Limits& limits, int64_t sequences, int64_t context, DType dtype) {
-  constexpr int64_t kHeads = 32, kKvHeads = 8, kDim = 128;
+// The last `tokens` of each sequence.
+void time_attention(const Limits& limits, int64_t sequences, int64_t context, DType dtype, int64_t dim = 128,
+                    int64_t tokens = 1) {
+  constexpr int64_t kHeads = 32, kKvHeads = 8;
   const int64_t blocks = context / kKvBlockTokens, all = sequences * blocks;
-  const int64_t bytes = all * kKvBlockTokens * kKvHeads * kDim * 2 * size_of(dtype);
+  const int64_t bytes = all * kKvBlockTokens * kKvHeads * dim * 2 * size_of(dtype);
   const int layers = static_cast<int>(std::clamp<int64_t>(kCacheBytes / bytes + 1, 2, 16));
-  const KvShape shape{kKvHeads, kDim, kDim};
+  const KvShape shape{kKvHeads, dim, dim};
   const std::vector<KvShape> shapes(static_cast<size_t>(layers), shape);
   const KvCache cache(shapes, all, dtype, Device::cuda());
   std::vector<int32_t> starts, positions, table;
   for (int64_t s = 0; s < sequences; ++s) {
-    starts.push_back(static_cast<int32_t>(s));
-    positions.push_back(static_cast<int32_t>(context - 1));
+    starts.push_back(static_cast<int32_t>(s * tokens));
+    positions.push_back(static_cast<int32_t>(context - tokens));
     for (int64_t b = 0; b < blocks; ++b) table.push_back(static_cast<int32_t>(b * sequences + s));
   }
-  starts.push_back(static_cast<int32_t>(sequences));
+  starts.push_back(static_cast<int32_t>(sequences * tokens));
   const auto there = [](const std::vector<int32_t>& values, const Shape& shape) {
     return from_vector(values, shape, Device::cuda());
   };
   const PagedRows rows{there(starts, {sequences + 1}), there(positions, {sequences}),
                        there(table, {sequences, blocks})};
-  const Tensor query = randn({sequences, kHeads, kDim}, 3).to_device(Device::cuda());
+  const Tensor query = randn({sequences * tokens, kHeads, dim}, 3).to_device(Device::cuda());
   PagedAttentionOptions options;
   options.scale = 0.088f;
   const double seconds = time_calls(
       16, [&](int i) { paged_attention(query, cache.layer(static_cast<size_t>(i % layers)), rows, options); });
-  fmt::print("attention {:4} {:3} x {:5}: {:8.2f} us, {:4.1f} % of copy\n", to_string(dtype), sequences, context,
-             seconds * 1e6, 100 * static_cast<double>(bytes) / seconds / limits.bytes_per_second);
+  const auto pairs = static_cast<double>(sequences * tokens * (2 * context - tokens + 1)) / 2;  // of rows and keys
+  const double products = 4 * pairs * static_cast<double>(kHeads * dim);
+  fmt::print("attention {:4} {:3} x {:5}, {} of {}: {:8.2f} us, {:4.1f} % of copy, {:4.1f} % of product\n",
+             to_string(dtype), sequences, context, tokens, dim, seconds * 1e6,
+             100 * static_cast<double>(bytes) / seconds / limits.bytes_per_second,
+             100 * products / seconds / limits.products_per_second);
 }
 
 void bench_ops() {
@@ -337,18 +365,20 @@ int main(int count, char** arguments) {
     } else if (what == "linear" && (count == 6 || (count == 7 && std::string(arguments[6]) == "plain"))) {
       wick::time_linear(wick::Limits(), wick::type_called(arguments[2]), wick::count_of(arguments[3]),
                         wick::count_of(arguments[4]), wick::count_of(arguments[5]), count == 6);
-    } else if (what == "experts" && count == 5) {
-      wick::time_experts(wick::Limits(), wick::type_called(arguments[2]), wick::type_called(arguments[3]),
+    } else if (what == "experts" && (count == 5 || (count == 6 && std::string(arguments[5]) == "gpt-oss"))) {
+      wick::time_experts(wick::Limits(), count == 5 ? wick::kQwenExperts : wick::kGptOssExperts,
+                         wick::type_called(arguments[2]), wick::type_called(arguments[3]),
                          wick::count_of(arguments[4]));
-    } else if (what == "attention" && count == 5) {
+    } else if (what == "attention" && count >= 5 && count <= 7) {
       wick::time_attention(wick::Limits(), wick::count_of(arguments[3]), wick::count_of(arguments[4]),
-                           wick::type_called(arguments[2]));
+                           wick::type_called(arguments[2]), count > 5 ? wick::count_of(arguments[5]) : 128,
+                           count > 6 ? wick::count_of(arguments[6]) : 1);
     } else if (what == "model" && (count == 4 || count == 5)) {
       wick::bench_model(arguments[2], arguments[3], count > 4 ? wick::count_of(arguments[4]) : 8);
     } else {
       fmt::print(stderr,
-                 "bench_cuda ops | linear TYPE ROWS N K [plain] | experts TYPE DOWN_TYPE TOKENS | "
-                 "attention TYPE SEQUENCES CONTEXT | model SHAPE TYPE [LARGEST BATCH]\n");
+                 "bench_cuda ops | linear TYPE ROWS N K [plain] | experts TYPE DOWN_TYPE TOKENS [gpt-oss] | "
+                 "attention TYPE SEQUENCES CONTEXT [DIM [ROWS]] | model SHAPE TYPE [LARGEST BATCH]\n");
       return 2;
     }
   } catch (const wick::Error& error) {

@@ -122,6 +122,7 @@ class LayerLoader {
     for (int64_t i = 0; i < wanted.routing.experts; ++i) {
       moe.experts.push_back(expert(cat(names_.experts, i, "."), wanted.intermediate, wanted.expert_bias));
     }
+    moe.stack_biases();
     if (wanted.shared_intermediate > 0) {
       moe.shared = expert(names_.shared, wanted.shared_intermediate, false);
       if (wanted.shared_gate) moe.shared_gate = linear(names_.shared_gate, 1, config_.hidden, false);

@@ -10,8 +10,11 @@
 #include "ops/index_add.h"
 #include "ops/index_select.h"
 #include "ops/mul.h"
+#include "ops/narrow.h"
+#include "ops/reshape.h"
 #include "ops/sigmoid.h"
 #include "ops/softmax.h"
+#include "ops/stack.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -144,23 +147,43 @@ Tensor Moe::mix_on_host(const Tensor& x, const Tensor& weights, int layer) const
 std::optional<Tensor> Moe::mix_fused(const LinearInput& input, const Tensor& residual) const {
   const Tensor& x = input.x;
   const FusedKernels* fused = fused_kernels(x.device());
-  if (!fused || routing.groups > 1 || x.dtype() != DType::kF32 || !x.is_contiguous() || router.input_order.defined() ||
+  if (!fused || x.dtype() != DType::kF32 || !x.is_contiguous() || router.input_order.defined() ||
       router.weight.strides()[1] != 1) {
     return std::nullopt;
   }
+  const Activation activation = experts[0].activation;
+  if (activation != Activation::kSilu && activation != Activation::kClampedSwiglu) return std::nullopt;
+  const ExpertGate gate = activation == Activation::kSilu ? ExpertGate::kSilu : ExpertGate::kClamped;
   std::vector<ExpertWeights> weights;
   for (const Mlp& expert : experts) {
     for (const Linear* linear : {&expert.gate, &expert.up, &expert.down}) {
-      if (!linear->defined() || linear->bias.defined() || linear->input_order.defined()) return std::nullopt;
+      if (!linear->defined() || linear->input_order.defined()) return std::nullopt;
     }
-    if (expert.activation != Activation::kSilu) return std::nullopt;
-    weights.push_back({&expert.gate.weight, &expert.up.weight, &expert.down.weight});
+    if (expert.activation != activation) return std::nullopt;
+    const auto bias = [](const Linear& linear) { return linear.bias.defined() ? &linear.bias : nullptr; };
+    weights.push_back({&expert.gate.weight, &expert.up.weight, &expert.down.weight, bias(expert.gate), bias(expert.up),
+                       bias(expert.down)});
   }
   const Tensor out = empty(x.shape(), DType::kF32, x.device());
-  const ExpertChoice choice{routing.chosen, routing.renormalize, routing.scale, routing.kind == RouterKind::kSigmoid};
+  const ExpertChoice choice{routing.chosen, routing.renormalize,  routing.scale, routing.kind == RouterKind::kSigmoid,
+                            routing.groups, routing.chosen_groups};
   const ExpertRouter chooser{router.weight, router.bias, selection_bias};
-  if (!fused->mix_experts(input, chooser, choice, weights, residual, out)) return std::nullopt;
+  if (!fused->mix_experts(input, chooser, choice, weights, gate, residual, out)) return std::nullopt;
   return out;
+}
+
+void Moe::stack_biases() {
+  for (Linear Mlp::*part : {&Mlp::gate, &Mlp::up, &Mlp::down}) {
+    std::vector<Tensor> biases;
+    for (const Mlp& expert : experts) {
+      if ((expert.*part).bias.defined()) biases.push_back((expert.*part).bias);
+    }
+    if (biases.empty() || biases.size() != experts.size()) continue;
+    const Tensor all = stack(biases, 0);
+    for (size_t i = 0; i < experts.size(); ++i) {
+      (experts[i].*part).bias = reshape(narrow(all, 0, static_cast<int64_t>(i), 1), {all.dim(1)});
+    }
+  }
 }
 
 Tensor Moe::fused(const Norm& norm, const Tensor& x) const {

@@ -27,6 +27,9 @@ struct Moe {
   Mlp shared;          // undefined: none
   Linear shared_gate;  // sigmoid(shared_gate x) scales the shared expert; undefined: it counts fully
 
+  // The experts' biases of one kind one behind the other, as kernels for all of them need them.
+  void stack_biases();
+
   Tensor operator()(const Tensor& x, const BatchHooks& hooks, int layer) const;  // [tokens, hidden]
   // x + the same of norm(x), without hooks, in as few kernels as the device allows.
   Tensor fused(const Norm& norm, const Tensor& x) const;

@@ -52,10 +52,14 @@ struct ExpertChoice {
   bool renormalize = true;
   float scale = 1;
   bool sigmoid = false;
+  int64_t groups = 1, chosen_groups = 1;  // as in Routing of nn/moe.h
 };
 struct ExpertWeights {  // [inner, hidden] twice, [hidden, inner]
   const Tensor *gate = nullptr, *up = nullptr, *down = nullptr;
+  // f32; of all experts or of none. Those of one kind lie one behind the other.
+  const Tensor *gate_bias = nullptr, *up_bias = nullptr, *down_bias = nullptr;
 };
+enum class ExpertGate : uint8_t { kSilu, kClamped };  // silu(gate) * up, or Activation::kClampedSwiglu
 
 // Several ops in one, for devices where starting a kernel costs as much as a small one takes. They give the
 // results of the ops one after the other up to rounding, a row's bits never depend on other rows, and like
@@ -75,9 +79,10 @@ struct FusedKernels {
   // and nothing is done, unless all weights are f16, all bf16, or of packed formats that the device reads as they are:
   // one for gate and up, one for down.
   bool (*mix_experts)(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
-                      std::span<const ExpertWeights> experts, const Tensor& residual, const Tensor& out) = nullptr;
-  // Draws a token from each row of logits, f32 [rows, n], row-major, n at most kMostExactWeights, which the edits change:
-  // out, i32 [rows]. The same as on the host. -1 for a row with NaN or +inf, or with nothing but -inf.
+                      std::span<const ExpertWeights> experts, ExpertGate gate, const Tensor& residual,
+                      const Tensor& out) = nullptr;
+  // Draws a token from each row of logits, f32 [rows, n], row-major, n at most kMostExactWeights, which the edits
+  // change: out, i32 [rows]. The same as on the host. -1 for a row with NaN or +inf, or with nothing but -inf.
   void (*draw_tokens)(const Tensor& logits, const TokenDraws& draws, const Tensor& out) = nullptr;
   // What draw_tokens gave, i32 [rows], as ids, i64 [rows]; 0 where no token was drawn.
   void (*place_tokens)(const Tensor& drawn, const Tensor& ids) = nullptr;

@@ -31,13 +31,19 @@ TEST_F(CudaAttention, AttendsToWhatItStores) {
   for (const Case& of : {Case{4, 2, 128, 64, DType::kF16, false, true, ones},
                          {6, 1, 64, 16, DType::kBF16, true, false, ones},
                          {40, 2, 128, 64, DType::kF16, false, true, ones},
-                         {4, 2, 96, 48, DType::kF16, false, true, ones},
+                         {4, 2, 72, 36, DType::kF16, false, true, ones},
                          {4, 4, 64, 32, DType::kI8, false, true, ones},
                          {4, 2, 128, 64, DType::kF16, false, true, {1, 5, 20, 1, 2, 3}},
                          // So many rows that they are computed in large tiles.
                          {64, 16, 128, 64, DType::kF16, false, true, {100, 50, 60, 1, 2, 70}},
                          {64, 16, 128, 64, DType::kBF16, false, false, {1, 80, 90, 100, 10, 1}},
-                         {64, 16, 64, 16, DType::kF16, true, true, {70, 60, 50, 40, 30, 20}}}) {
+                         {64, 16, 64, 16, DType::kF16, true, true, {70, 60, 50, 40, 30, 20}},
+                         {8, 4, 256, 128, DType::kF16, false, true, ones},
+                         {4, 1, 256, 32, DType::kBF16, true, false, {1, 5, 20, 1, 2, 3}},
+                         {6, 2, 96, 48, DType::kF16, false, true, ones},
+                         {5, 5, 80, 16, DType::kBF16, false, false, ones},
+                         {64, 32, 96, 48, DType::kBF16, true, true, {100, 50, 60, 1, 2, 70}},
+                         {64, 16, 256, 128, DType::kBF16, false, true, {100, 50, 60, 1, 2, 70}}}) {
     const std::vector<int64_t> positions{0, 15, 16, 127, 128, 300};
     constexpr int64_t kWidth = 24;
     const auto sequences = static_cast<int64_t>(positions.size());
@@ -56,7 +62,7 @@ TEST_F(CudaAttention, AttendsToWhatItStores) {
                        from_vector(table, {sequences, kWidth}, device)};
     };
     PagedAttentionOptions options;
-    options.scale = 0.1f;
+    options.scale = 1 / std::sqrt(static_cast<float>(of.dim));
     const auto run = [&](Device device, bool together) {
       const KvShape shape{of.kv_heads, of.dim, of.dim};
       const KvCache cache({&shape, 1}, kWidth * sequences, of.dtype, device);
@@ -111,7 +117,11 @@ TEST_F(CudaAttention, AttendsToPromptsAsToTokens) {
   for (const Case& of : {Case{128, 64, DType::kBF16, false, true},
                          {128, 64, DType::kF16, false, false},
                          {64, 32, DType::kF16, false, true},
-                         {64, 16, DType::kBF16, true, true}}) {
+                         {64, 16, DType::kBF16, true, true},
+                         {256, 128, DType::kF16, false, true},
+                         {256, 64, DType::kBF16, true, false},
+                         {80, 16, DType::kF16, false, true},
+                         {96, 48, DType::kBF16, false, true}}) {
     const auto random = [&](const Shape& shape, uint64_t seed) { return randn(shape, seed).to_device(Device::cuda()); };
     const Tensor query = random({kTokens, kHeads, of.dim}, 1), key = random({kTokens, kKvHeads, of.dim}, 2),
                  value = random({kTokens, kKvHeads, of.dim}, 3), angles = random({kTokens, of.pairs}, 4);
@@ -149,7 +159,12 @@ TEST_F(CudaAttention, AttendsToPromptsAsToTokens) {
 TEST_F(CudaAttention, AttentionOfPrompts) {
   const Device device = Device::cuda();
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
-    for (const auto& [heads, kv_heads, dim] : {std::array<int64_t, 3>{64, 16, 128}, {64, 16, 64}, {65, 13, 128}}) {
+    for (const auto& [heads, kv_heads, dim] : {std::array<int64_t, 3>{64, 16, 128},
+                                               {64, 16, 64},
+                                               {65, 13, 128},
+                                               {64, 16, 256},
+                                               {64, 16, 80},
+                                               {65, 13, 96}}) {
       PagedCase c{heads, kv_heads, dim, dim, dtype, device, {{0, 150}, {0, 0}, {61, 100}, {300, 30}, {17, 1}},
                   {},    {},       {},  {},  {}};
       c.make();
@@ -191,25 +206,29 @@ TEST_F(CudaAttention, AttentionOfPrompts) {
 
 // A value that is not finite reaches the rows that see it and no other.
 TEST_F(CudaAttention, HiddenValuesOfPromptsDoNotLeak) {
-  PagedCase c{64, 16, 128, 128, DType::kBF16, Device::cuda(), {{0, 200}}, {}, {}, {}, {}, {}};
-  c.make();
-  PagedAttentionOptions options;
-  options.scale = 0.1f;
-  options.window = 60;
-  const Tensor clean = c.attend(options);
-  for (const int64_t at : {0, 40, 127, 128, 199}) {
-    const Tensor values = c.values[0].clone();
-    c.values[0].mutable_data<float>()[at * 16 * 128 + 7] = -std::numeric_limits<float>::infinity();
-    c.store(0, at, 1);
-    const Tensor out = c.attend(options);
-    c.values[0] = values;
-    c.store(0, at, 1);
-    const int64_t seen = std::min<int64_t>(60, 200 - at), behind = at + seen;
-    expect_identical(narrow(out, 0, 0, at), narrow(clean, 0, 0, at), cat("rows before ", at));
-    expect_identical(narrow(out, 0, behind, 200 - behind), narrow(clean, 0, behind, 200 - behind),
-                     cat("rows whose window has passed ", at));
-    const std::vector<float> rows = out.to_vector<float>();
-    for (int64_t row = at; row < behind; ++row) EXPECT_FALSE(std::isfinite(rows[row * 64 * 128 + 7])) << at << row;
+  for (const int64_t dim : {96, 128, 256}) {
+    PagedCase c{64, 16, dim, dim, DType::kBF16, Device::cuda(), {{0, 200}}, {}, {}, {}, {}, {}};
+    c.make();
+    PagedAttentionOptions options;
+    options.scale = 0.1f;
+    options.window = 60;
+    const Tensor clean = c.attend(options);
+    for (const int64_t at : {0, 40, 127, 128, 199}) {
+      const Tensor values = c.values[0].clone();
+      c.values[0].mutable_data<float>()[at * 16 * dim + dim - 3] = -std::numeric_limits<float>::infinity();
+      c.store(0, at, 1);
+      const Tensor out = c.attend(options);
+      c.values[0] = values;
+      c.store(0, at, 1);
+      const int64_t seen = std::min<int64_t>(60, 200 - at), behind = at + seen;
+      expect_identical(narrow(out, 0, 0, at), narrow(clean, 0, 0, at), cat("rows before ", at));
+      expect_identical(narrow(out, 0, behind, 200 - behind), narrow(clean, 0, behind, 200 - behind),
+                       cat("rows whose window has passed ", at));
+      const std::vector<float> rows = out.to_vector<float>();
+      for (int64_t row = at; row < behind; ++row) {
+        EXPECT_FALSE(std::isfinite(rows[static_cast<size_t>((row * 64 + 1) * dim - 3)])) << at << " " << row;
+      }
+    }
   }
 }
 

@@ -202,7 +202,7 @@ TEST_F(CudaFused, MixesExperts) {
     const auto mix = [&](const Tensor& rows, const Tensor& beside) {
       const Tensor out = empty(rows.shape(), DType::kF32, Device::cuda());
       EXPECT_TRUE(fused.mix_experts({away(rows), away(norm), 1e-6f, {}}, {away(router), {}, away(bias)},
-                                    {chosen, true, 1.5f, sigmoids}, experts, away(beside), out));
+                                    {chosen, true, 1.5f, sigmoids}, experts, ExpertGate::kSilu, away(beside), out));
       return out;
     };
     const Tensor out = mix(x, residual);

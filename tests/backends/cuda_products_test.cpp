@@ -96,6 +96,18 @@ bool takes_codes(DType dtype) {
     case DType::kIQ4_NL:
     case DType::kIQ4_XS:
     case DType::kMXFP4:
+    case DType::kQ2_K:
+    case DType::kIQ1_S:
+    case DType::kIQ1_M:
+    case DType::kIQ2_XXS:
+    case DType::kIQ2_XS:
+    case DType::kIQ2_S:
+    case DType::kIQ3_XXS:
+    case DType::kIQ3_S:
+    case DType::kTQ1_0:
+    case DType::kTQ2_0:
+    case DType::kI8Channel:
+    case DType::kGroup8:
     case DType::kGroup4: return true;
     default: return false;
   }

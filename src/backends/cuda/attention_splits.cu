@@ -10,9 +10,10 @@ constexpr int kWarps = kSplit / kKeys;
 
 template <int kDim>
 struct SplitMemory {
-  static constexpr int kWeights = kWarps * KeyTile<kDim>::kBytes;  // [kWarps, 2, 32] x 16 bytes
-  static constexpr int kMost = kWeights + kWarps * 2 * 32 * 16;    // [kWarps, kRows]
-  static constexpr int kLocal = kMost + kWarps * kRows * 4;        // [kWarps, 2, 32]
+  static constexpr int kWeights = kWarps * KeyTile<kDim>::kBytes;  // [kWarps, 2, 32] x 16 bytes; before, new queries
+  static constexpr int kQueryBytes = kRows * (KeyTile<kDim>::kTurned ? kDim : kDim + 8) * 2;
+  static constexpr int kMost = kWeights + std::max(kWarps * 2 * 32 * 16, kQueryBytes);  // [kWarps, kRows]
+  static constexpr int kLocal = kMost + kWarps * kRows * 4;                             // [kWarps, 2, 32]
   static constexpr int kBytes = kLocal + kWarps * 2 * 32 * 4;
 };
 
@@ -101,11 +102,11 @@ struct NewTurn {
 };
 
 // The queries of the block's rows, turned, scaled and rounded, into shared memory [kRows, kDim], where chunks of 16
-// bytes are turned by the row so that eight rows lie in different banks. The warp of the last tile has most to do: it
-// begins with the last row.
+// bytes are turned by the row, or rows lie 16 bytes apart, so that eight rows lie in different banks. The warp of the
+// last tile has most to do: it begins with the last row.
 template <int kDim>
 __device__ __forceinline__ int query_place(int row, int d) {
-  return row * kDim + (d ^ (row & 7) * 8);
+  return KeyTile<kDim>::kTurned ? row * kDim + (d ^ (row & 7) * 8) : row * (kDim + 8) + d;
 }
 template <typename T, int kDim, bool kSimple>
 struct NewQueries {
@@ -145,7 +146,7 @@ __device__ __forceinline__ void take_queries(const TileRows& tile, uint32_t from
 // has their position, once its copies are done.
 template <typename T, int kDim, bool kSimple>
 struct NewToken {
-  static constexpr int kEach = kDim / 32;
+  static constexpr int kEach = (kDim + 31) / 32;
   typename NewTurn<kDim, kSimple>::Head head;
   T *key_target = nullptr, *value_target = nullptr;
   int64_t at = 0;  // of its heads, as they came
@@ -153,12 +154,15 @@ struct NewToken {
   float value[kEach];
   int slot = 0, b = 0;
 
+  static __device__ __forceinline__ int component(int i) { return static_cast<int>(threadIdx.x % 32) + 32 * i; }
+  static __device__ __forceinline__ bool has(int i) { return kDim % 32 == 0 || component(i) < kDim; }
+
   __device__ __forceinline__ void read(const AttentionPlan& plan, const TileRows& tile, int kv_head, int position) {
     const PoolPlan& pool = plan.pool;
     at = (int64_t{tile.start} * pool.kv_heads + kv_head) * kDim;
     head.read(plan.key + at);
 #pragma unroll
-    for (int i = 0; i < kEach; ++i) value[i] = plan.value[at + threadIdx.x % 32 + 32 * i];
+    for (int i = 0; i < kEach; ++i) value[i] = has(i) ? plan.value[at + component(i)] : 0;
     const int64_t block = plan.rows.table[tile.sequence * plan.rows.table_row + position / kTokens];
     slot = position % kTokens;
     b = position % kKeys / kTokens;
@@ -172,12 +176,13 @@ struct NewToken {
             [&](int d, float component) { scratch[d] = component; });
     __syncwarp();
 #pragma unroll
-    for (int i = 0; i < kEach; ++i) key[i] = to<T>(scratch[threadIdx.x % 32 + 32 * i]);
+    for (int i = 0; i < kEach; ++i) key[i] = to<T>(has(i) ? scratch[component(i)] : 0.0f);
   }
   __device__ __forceinline__ void put_key(char* tile) const {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
-      const int d = static_cast<int>(threadIdx.x % 32) + 32 * i;
+      const int d = component(i);
+      if (!has(i)) continue;
       *reinterpret_cast<T*>(tile + key_place<kDim>(0, b, d * 2 + slot / 8) + slot % 8 * 2) = key[i];
     }
     __syncwarp();
@@ -185,35 +190,21 @@ struct NewToken {
   __device__ __forceinline__ void put_value(char* tile) const {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
-      const int d = static_cast<int>(threadIdx.x % 32) + 32 * i;
+      const int d = component(i);
+      if (!has(i)) continue;
       *reinterpret_cast<T*>(tile + value_place<kDim>(0, b, slot * (kDim / 8) + d / 8) + d % 8 * 2) = to<T>(value[i]);
     }
   }
   __device__ __forceinline__ void keep() const {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
-      const int d = static_cast<int>(threadIdx.x % 32) + 32 * i;
+      const int d = component(i);
+      if (!has(i)) continue;
       key_target[d * kTokens] = key[i];
       value_target[d] = to<T>(value[i]);
     }
   }
 };
-
-// Sets values of the warp's tile that are not finite to 0; bit j: key j had some.
-template <typename T, int kDim>
-__device__ __forceinline__ uint32_t take_out_odd(char* values) {
-  uint32_t odd = 0;
-  auto* pairs = reinterpret_cast<uint32_t*>(values);
-#pragma unroll 1
-  for (int i = threadIdx.x % 32; i < kKeys * kDim / 2; i += 32) {
-    if (!is_odd<T>(pairs[i])) continue;
-    pairs[i] = 0;
-    odd |= 1u << i / (kDim / 2);
-  }
-  odd = __reduce_or_sync(0xffffffffu, odd);
-  __syncwarp();
-  return odd;
-}
 
 // A warp per row merges the splits it sees, in order.
 template <int kDim>
@@ -224,7 +215,9 @@ __device__ void merge_splits(const AttentionPlan& plan, const TileRows& tile, in
     const int row = tile.start + (tile.first_row + i) / plan.group;
     const int head = kv_head * plan.group + (tile.first_row + i) % plan.group;
     const Sight sight = sight_of(plan, row, tile.sequence);
-    float most = -INFINITY, total = 0, sums[kDim / 32] = {};
+    constexpr int kEach = (kDim + 31) / 32;
+    const auto has = [&](int d) { return kDim % 32 == 0 || lane + 32 * d < kDim; };
+    float most = -INFINITY, total = 0, sums[kEach] = {};
 #pragma unroll 4
     for (int split = sight.first / kSplit; split <= sight.position / kSplit; ++split) {
       const float* part = partial_of(plan, row, head, split);
@@ -233,12 +226,16 @@ __device__ void merge_splits(const AttentionPlan& plan, const TileRows& tile, in
       total = weighted(total, keep, part_total, take);
       most = top;
 #pragma unroll
-      for (int d = 0; d < kDim / 32; ++d) sums[d] = weighted(sums[d], keep, __ldcg(part + 2 + lane + 32 * d), take);
+      for (int d = 0; d < kEach; ++d) {
+        if (has(d)) sums[d] = weighted(sums[d], keep, __ldcg(part + 2 + lane + 32 * d), take);
+      }
     }
     const float share = share_of(plan, head, most, total);
     float* target = plan.out + (int64_t{row} * plan.heads + head) * kDim;
 #pragma unroll
-    for (int d = 0; d < kDim / 32; ++d) target[lane + 32 * d] = sums[d] * share;
+    for (int d = 0; d < kEach; ++d) {
+      if (has(d)) target[lane + 32 * d] = sums[d] * share;
+    }
   }
 }
 
@@ -311,7 +308,9 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     if (masked) {
       wait_copies<0>();
       __syncwarp();
-      odd = take_out_odd<T, kDim>(my_tile + KeyTile<kDim>::kSide);
+      take_out_odd<T, kDim>(my_tile, lane, 32, [&](int key) { odd |= 1u << key; });
+      odd = __reduce_or_sync(0xffffffffu, odd);
+      __syncwarp();
     }
     wait_copies<1>();
     __syncwarp();
@@ -350,8 +349,9 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
   __syncthreads();
   if (adds) token.keep();
 
-  constexpr int kPart = kDim / kWarps;  // components of this warp
-  float sums[kPart / 8][4] = {}, most[2] = {-INFINITY, -INFINITY}, total[2] = {};
+  constexpr int kSixteens = (kDim / 16 + kWarps - 1) / kWarps;  // of components, of this warp
+  const auto has = [&](int j) { return kDim / 16 % kWarps == 0 || warp * kSixteens + j < kDim / 16; };
+  float sums[kSixteens * 2][4] = {}, most[2] = {-INFINITY, -INFINITY}, total[2] = {};
 #pragma unroll 1
   for (int i = first_tile; i <= last_tile; ++i) {
 #pragma unroll
@@ -359,16 +359,17 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
       most[h] = fmaxf(most[h], tile_most[i * kRows + g + 8 * h]);
       total[h] += locals[(i * 2 + h) * 32 + lane];
     }
-    const uint32_t values = base + static_cast<uint32_t>(i * KeyTile<kDim>::kBytes + KeyTile<kDim>::kSide);
+    const uint32_t from = base + static_cast<uint32_t>(i * KeyTile<kDim>::kBytes);
 #pragma unroll
     for (int b = 0; b < 2; ++b) {
       const uint4 four = packed[(i * 2 + b) * 32 + lane];
       const uint32_t weights[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
-      for (int j = 0; j < kPart / 16; ++j) {
+      for (int j = 0; j < kSixteens; ++j) {
+        if (!has(j)) continue;
         uint32_t v[4];
-        const int token = b * kTokens + lane % 16, chunk = (warp * kPart / 8 + j * 2 + lane / 16) ^ (token & 7);
-        load_matrices_transposed(v, values + static_cast<uint32_t>(token * kDim * 2 + chunk * 16));
+        const int chunk = (warp * kSixteens + j) * 2 + lane / 16;
+        load_matrices_transposed(v, value_place<kDim>(from, b, lane % 16 * (kDim / 8) + chunk));
         mma<T>(sums[2 * j], weights, v[0], v[1]);
         mma<T>(sums[2 * j + 1], weights, v[2], v[3]);
       }
@@ -397,8 +398,9 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
       target = plan.out + (int64_t{rows.row[h]} * plan.heads + rows.head[h]) * kDim;
     }
 #pragma unroll
-    for (int n = 0; n < kPart / 8; ++n) {
-      const int d = warp * kPart + n * 8 + 2 * t;
+    for (int n = 0; n < kSixteens * 2; ++n) {
+      if (!has(n / 2)) continue;
+      const int d = (warp * kSixteens * 2 + n) * 8 + 2 * t;
       target[d] = sums[n][2 * h] * share;
       target[d + 1] = sums[n][2 * h + 1] * share;
     }
@@ -440,7 +442,10 @@ void launch(Device device, AttentionPlan plan) {
   const std::false_type no;
   const bool plain = plan.soft_cap <= 0 && !plan.slopes;
   if (!plan.key) return plain ? run(no, yes) : run(no, no);
-  plain&& HalvesTurn<kDim>::fits(plan.turns) ? run(yes, yes) : run(yes, no);
+  if constexpr (KeyTile<kDim>::kTurned) {
+    if (plain && HalvesTurn<kDim>::fits(plan.turns)) return run(yes, yes);
+  }
+  run(yes, no);
 }
 
 }  // namespace
@@ -451,9 +456,7 @@ bool fits_splits(Device device, const AttentionPlan& plan, int splits) {
 
 void attend_in_splits(Device device, AttentionPlan plan, bool half) {
   plan.arrived = runtime(device).counters;
-  const bool narrow = plan.pool.dim == 64;
-  if (half) return narrow ? launch<__half, 64>(device, plan) : launch<__half, 128>(device, plan);
-  narrow ? launch<__nv_bfloat16, 64>(device, plan) : launch<__nv_bfloat16, 128>(device, plan);
+  visit_heads(plan.pool.dim, half, [&]<typename T, int kDim>() { launch<T, kDim>(device, plan); });
 }
 
 }  // namespace wick::cuda

@@ -1,10 +1,11 @@
 #include "backends/cuda/attention_tiles.cuh"
 
 // Attention of many rows over keys and values in f16 or bf16: a warp has 16 rows, a block goes through all their keys.
+// Registers hold sums of kMostSums components; of larger heads several blocks take some of these each.
 namespace wick::cuda {
 namespace {
 
-constexpr int kWarps = 4;
+constexpr int kWarps = 4, kMostSums = 128;
 
 // Keys and values of a split, then the block's queries as the warps' lanes take them.
 template <int kDim>
@@ -14,14 +15,14 @@ struct TileMemory {
 };
 
 // The weighted values of some keys for rows g and g + 8 of a warp's tile; sums are relative to 2^most.
-template <int kDim>
+template <int kSums>
 struct Mix {
   float most[2] = {-INFINITY, -INFINITY}, total[2] = {0, 0};
-  float sums[kDim / 8][4] = {};
+  float sums[kSums / 8][4] = {};
 };
 
-template <int kDim>
-__device__ __forceinline__ void merge(Mix<kDim>& into, const Mix<kDim>& other) {
+template <int kSums>
+__device__ __forceinline__ void merge(Mix<kSums>& into, const Mix<kSums>& other) {
   float keep[2], take[2];
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -32,7 +33,7 @@ __device__ __forceinline__ void merge(Mix<kDim>& into, const Mix<kDim>& other) {
     into.most[h] = top;
   }
 #pragma unroll
-  for (int i = 0; i < kDim / 8; ++i) {
+  for (int i = 0; i < kSums / 8; ++i) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) into.sums[i][e] = weighted(into.sums[i][e], keep[e / 2], other.sums[i][e], take[e / 2]);
   }
@@ -62,18 +63,14 @@ __device__ __forceinline__ void start_split(const AttentionPlan& plan, const int
   commit_copies();
 }
 
-// Sets values of a split that are not finite to 0; bit j of odd_keys[i]: key j of tile i had some.
+// The same of a split; bit j of odd_keys[i]: key j of tile i had some.
 template <typename T, int kDim>
-__device__ __forceinline__ void take_out_odd(char* memory, uint32_t* odd_keys) {
+__device__ __forceinline__ void take_out_odd_of_split(char* memory, uint32_t* odd_keys) {
   if (threadIdx.x < kTiles) odd_keys[threadIdx.x] = 0;
   __syncthreads();
   for (int tile = 0; tile < kTiles; ++tile) {
-    auto* pairs = reinterpret_cast<uint32_t*>(memory + tile * KeyTile<kDim>::kBytes + KeyTile<kDim>::kSide);
-    for (int i = threadIdx.x; i < kKeys * kDim / 2; i += kWarps * 32) {
-      if (!is_odd<T>(pairs[i])) continue;
-      pairs[i] = 0;
-      atomicOr(&odd_keys[tile], 1u << i / (kDim / 2));
-    }
+    take_out_odd<T, kDim>(memory + tile * KeyTile<kDim>::kBytes, threadIdx.x, kWarps * 32,
+                          [&](int key) { atomicOr(&odd_keys[tile], 1u << key); });
   }
   __syncthreads();
 }
@@ -83,7 +80,8 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
   extern __shared__ __align__(128) char memory[];
   __shared__ uint32_t odd_keys[kTiles];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 4;
-  const int kv_head = blockIdx.y;
+  constexpr int kSums = kDim < kMostSums ? kDim : kMostSums;
+  const int kv_head = blockIdx.y, first_sum = static_cast<int>(blockIdx.z) * kSums;
   let_next_start();
   wait_for_previous();
   TileRows tile_rows;
@@ -104,7 +102,7 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
     for (int i = 0; i < kDim / 16; ++i) queries[i * 32] = {query[i][0], query[i][1], query[i][2], query[i][3]};
   }
   const bool plain = plan.soft_cap <= 0 && !plan.slopes;
-  Mix<kDim> whole;
+  Mix<kSums> whole;
   for (int split = sight.first_split; split <= sight.last_split; ++split) {
     wait_copies<1>();
     __syncthreads();
@@ -130,9 +128,9 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
     if (masked) wait_copies<0>();
     __syncthreads();
     start_split<T, kDim, false>(plan, table, kv_head, split + 1, sight, base);
-    if (masked) take_out_odd<T, kDim>(memory, odd_keys);
+    if (masked) take_out_odd_of_split<T, kDim>(memory, odd_keys);
 
-    Mix<kDim> mix;
+    Mix<kSums> mix;
 #pragma unroll
     for (int i = 0; i < kTiles; ++i) {
       if (plain && !masked) {
@@ -156,9 +154,10 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
         uint32_t weights[4];
         pack_weights<T>(scores[i], b, weights);
 #pragma unroll
-        for (int j = 0; j < kDim / 16; ++j) {
+        for (int j = 0; j < kSums / 16; ++j) {
           uint32_t v[4];
-          load_matrices_transposed(v, value_place<kDim>(values, b, lane % 16 * (kDim / 8) + j * 2 + lane / 16));
+          const int chunk = first_sum / 8 + j * 2 + lane / 16;
+          load_matrices_transposed(v, value_place<kDim>(values, b, lane % 16 * (kDim / 8) + chunk));
           mma<T>(mix.sums[2 * j], weights, v[0], v[1]);
           mma<T>(mix.sums[2 * j + 1], weights, v[2], v[3]);
         }
@@ -177,9 +176,9 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
   for (int h = 0; h < 2; ++h) {
     if (!rows.exists[h]) continue;
     const float share = share_of(plan, rows.head[h], whole.most[h], whole.total[h]);
-    float* target = plan.out + (int64_t{rows.row[h]} * plan.heads + rows.head[h]) * kDim;
+    float* target = plan.out + (int64_t{rows.row[h]} * plan.heads + rows.head[h]) * kDim + first_sum;
 #pragma unroll
-    for (int i = 0; i < kDim / 8; ++i) {
+    for (int i = 0; i < kSums / 8; ++i) {
       target[i * 8 + 2 * t] = whole.sums[i][2 * h] * share;
       target[i * 8 + 2 * t + 1] = whole.sums[i][2 * h + 1] * share;
     }
@@ -191,9 +190,10 @@ void launch(Device device, const AttentionPlan& plan) {
   constexpr int kBytes = TileMemory<kDim>::kBytes;
   const int64_t tiles = int64_t{plan.row_count} * plan.group / (kWarps * kRows) + plan.rows.sequences;
   allow_shared<tiles_kernel<T, kDim>>(device, kBytes);
-  launch_dependent(device, "paged_attention", tiles_kernel<T, kDim>,
-                   dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(plan.pool.kv_heads)), kWarps * 32, kBytes,
-                   plan);
+  launch_dependent(
+      device, "paged_attention", tiles_kernel<T, kDim>,
+      dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(plan.pool.kv_heads), std::max(kDim / kMostSums, 1)),
+      kWarps * 32, kBytes, plan);
 }
 
 int split_count(int64_t table_blocks) {
@@ -207,7 +207,9 @@ bool fits_tensor_cores(const AttentionPlan& plan, DType pool) {
     return aligned(data, 16) && block % 8 == 0 && head % 8 == 0;
   };
   const int dim = plan.pool.dim;
-  return (pool == DType::kF16 || pool == DType::kBF16) && dim == plan.pool.value_dim && (dim == 64 || dim == 128) &&
+  bool has_kernels = false;
+  visit_heads(dim, true, [&]<typename T, int kDim>() { has_kernels = true; });
+  return (pool == DType::kF16 || pool == DType::kBF16) && dim == plan.pool.value_dim && has_kernels &&
          whole(plan.pool.key, plan.pool.key_block, plan.pool.key_head) &&
          whole(plan.pool.value, plan.pool.value_block, plan.pool.value_head);
 }
@@ -224,9 +226,7 @@ bool turns_queries(Device device, const AttentionPlan& plan, int64_t table_block
 }
 
 void attend_in_tiles(Device device, const AttentionPlan& plan, bool half) {
-  const bool narrow = plan.pool.dim == 64;
-  if (half) return narrow ? launch<__half, 64>(device, plan) : launch<__half, 128>(device, plan);
-  narrow ? launch<__nv_bfloat16, 64>(device, plan) : launch<__nv_bfloat16, 128>(device, plan);
+  visit_heads(plan.pool.dim, half, [&]<typename T, int kDim>() { launch<T, kDim>(device, plan); });
 }
 
 void attend_on_tensor_cores(Device device, AttentionPlan plan, DType pool, int64_t table_blocks) {

@@ -14,16 +14,19 @@ inline constexpr int kSplit = 128, kKeys = 32, kTokens = static_cast<int>(kKvBlo
 inline constexpr int kTiles = kSplit / kKeys;
 inline constexpr float kLog2e = 1.4426950408889634f;
 
-// Keys and values of 32 positions in shared memory.
+// Keys and values of 32 positions in shared memory. Rows of values that do not fill all banks have 16 bytes more than
+// they need.
 template <int kDim>
 struct KeyTile {
-  static constexpr int kSide = kKeys * kDim * 2;  // bytes of keys or values
-  static constexpr int kBytes = 2 * kSide;
+  static constexpr bool kTurned = kDim % 64 == 0;
+  static constexpr int kValueRow = kDim * 2 + (kTurned ? 0 : 16);
+  static constexpr int kValues = kKeys * kDim * 2;  // where they begin, behind the keys
+  static constexpr int kBytes = kValues + kKeys * kValueRow;
 };
 
 // Where 16-byte chunk i of block b of a tile goes. Keys lie in rows of 16 tokens, one per component, whose halves
-// change places every four rows; values in rows of components, whose chunks are turned by the token: each bank is met
-// once.
+// change places every four rows; values in rows of components, whose chunks, if they fill all banks, are turned by the
+// token: each bank is met once.
 template <int kDim>
 __device__ __forceinline__ uint32_t key_place(uint32_t tile, int b, int i) {
   const int d = i / 2, half = i % 2 ^ (d >> 2 & 1);
@@ -31,8 +34,9 @@ __device__ __forceinline__ uint32_t key_place(uint32_t tile, int b, int i) {
 }
 template <int kDim>
 __device__ __forceinline__ uint32_t value_place(uint32_t tile, int b, int i) {
-  const int token = i / (kDim / 8), chunk = i % (kDim / 8) ^ (token & 7);
-  return tile + static_cast<uint32_t>(KeyTile<kDim>::kSide + (b * kTokens + token) * kDim * 2 + chunk * 16);
+  using Tile = KeyTile<kDim>;
+  const int token = i / (kDim / 8), chunk = i % (kDim / 8) ^ (Tile::kTurned ? token & 7 : 0);
+  return tile + static_cast<uint32_t>(Tile::kValues + (b * kTokens + token) * Tile::kValueRow + chunk * 16);
 }
 
 // Whether one of two neighbours is not finite.
@@ -40,6 +44,18 @@ template <typename T>
 __device__ __forceinline__ bool is_odd(uint32_t both) {
   constexpr uint32_t kExponent = std::is_same_v<T, __half> ? 0x7c00u : 0x7f80u;
   return (both & kExponent) == kExponent || (both >> 16 & kExponent) == kExponent;
+}
+// Sets values of a tile that are not finite to 0, by `threads` threads, and calls found(key) for each.
+template <typename T, int kDim, typename Found>
+__device__ __forceinline__ void take_out_odd(char* tile, int thread, int threads, const Found& found) {
+  for (int i = thread; i < kKeys * kDim / 2; i += threads) {
+    const int key = i / (kDim / 2);
+    auto* pair =
+        reinterpret_cast<uint32_t*>(tile + KeyTile<kDim>::kValues + key * KeyTile<kDim>::kValueRow) + i % (kDim / 2);
+    if (!is_odd<T>(*pair)) continue;
+    *pair = 0;
+    found(key);
+  }
 }
 
 // Where a block's rows are: `first_row` counts (token, head of the group) pairs of one sequence.
@@ -256,6 +272,22 @@ __device__ __forceinline__ float share_of(const AttentionPlan& plan, int head, f
   if (!plan.sinks) return 1 / total;
   const float sink = plan.sinks[head] * kLog2e, top = fmaxf(most, sink), keep = shrink_to(top, most);
   return keep / __fmaf_rn(total, keep, power_of_two(sink - top));
+}
+
+// body<T, kDim>() for pools of f16 (`half`) or bf16 and the sizes of heads that kernels are for.
+template <typename Body>
+void visit_heads(int dim, bool half, const Body& body) {
+  const auto of_type = [&]<typename T>(T) {
+    switch (dim) {
+      case 64: return body.template operator()<T, 64>();
+      case 80: return body.template operator()<T, 80>();
+      case 96: return body.template operator()<T, 96>();
+      case 128: return body.template operator()<T, 128>();
+      case 256: return body.template operator()<T, 256>();
+      default: return;
+    }
+  };
+  half ? of_type(__half()) : of_type(__nv_bfloat16());
 }
 
 // Keys in splits of 128, each by a block of its own: for few rows.

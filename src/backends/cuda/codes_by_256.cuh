@@ -6,9 +6,9 @@
 namespace wick::cuda {
 
 // What a lane needs of a block of a format by 256 if it has the results of groups 2t and 2t + 1 only: four small
-// numbers, and the block's scales in f16.
+// numbers, the block's scales in f16, and where the groups' halves have minima those.
 struct LaneScales {
-  uint32_t bytes, scales;
+  uint32_t bytes, scales, half_mins = 0;
 };
 
 // Scales and minima of the groups of Q4_K and Q5_K, from a block's first 16 bytes; see group_scale.
@@ -45,8 +45,9 @@ __device__ __forceinline__ LaneScales lane_scales(const uint8_t* block, int t) {
 
 // Q4_K and Q5_K.
 template <typename Block, int kWordsOf>
-struct GroupedBlocks {
-  static constexpr bool kKnown = true, kWhole = true, kBy32 = false, kSigned = false;
+struct GroupedBlocks : NoBook {
+  static constexpr bool kKnown = true, kWhole = true, kBy32 = false, kSigned = false, kUsesSums = true;
+  static constexpr float kUnit = 1;
   static constexpr int kSums = 8, kOffset = 0;
   static constexpr bool kPairs =
       std::is_same_v<Block, BlockQ4_K>;  // words have group 2j in low nibbles, 2j + 1 in high
@@ -108,8 +109,9 @@ class EvenWords {
 
 // Two steps for a group, with a sign.
 template <typename Block, int kWordsOf, int kOffsetOf>
-struct HalvedBlocks {
-  static constexpr bool kKnown = true, kWhole = false, kBy32 = false, kSigned = false;
+struct HalvedBlocks : NoBook {
+  static constexpr bool kKnown = true, kWhole = false, kBy32 = false, kSigned = false, kUsesSums = true;
+  static constexpr float kUnit = 1;
   static constexpr int kSums = 16, kOffset = kOffsetOf;
   static constexpr bool kPairs = false;
   static constexpr Order kOrder = Order::kFour;
@@ -209,7 +211,7 @@ struct Codes<BlockQ3_K> : HalvedBlocks<BlockQ3_K, 4, 4> {
 // One step for a group: that of both halves. Codes are entries of a table and have a sign.
 template <>
 struct Codes<BlockIQ4_XS> : HalvedBlocks<BlockIQ4_XS, 2, 0> {
-  static constexpr bool kSigned = true;
+  static constexpr bool kSigned = true, kUsesSums = false;
   // Of groups 2i and 2i + 1: byte i has their nibbles, bits from 4i on their high pairs.
   static __device__ __forceinline__ uint32_t steps(uint32_t nibble_word, uint32_t high_pairs, int i) {
     const uint32_t both = nibble_word >> i * 8, high = high_pairs >> i * 4;
@@ -239,6 +241,133 @@ struct Codes<BlockIQ4_XS> : HalvedBlocks<BlockIQ4_XS, 2, 0> {
   }
   static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
     return look_up<kIq4Values>(raw[u]);
+  }
+};
+
+// Of each 128 columns the pairs of bits of four groups in 32 bytes; nibbles of steps, of minima.
+template <>
+struct Codes<BlockQ2_K> : HalvedBlocks<BlockQ2_K, 2, 0> {
+  struct Scales : HalvedBlocks<BlockQ2_K, 2, 0>::Scales {
+    uint32_t mins[4];
+    float min_scale;
+    __device__ __forceinline__ uint32_t of_sums(int t) const {
+      return t < 2 ? (t == 0 ? mins[0] : mins[1]) : (t == 2 ? mins[2] : mins[3]);
+    }
+    __device__ __forceinline__ int min(int half_group) const {
+      return byte_at(of_sums(half_group / 4), half_group % 4);
+    }
+  };
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
+    Scales to;
+    uint32_t words[4];
+    read_words<4, false>(row, 0, words);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      to.steps[i] = nibbles(words[i], 0);
+      to.mins[i] = nibbles(words[i], 1);
+    }
+    to.scale = read_half(row + 80);
+    to.min_scale = read_half(row + 82);
+    return to;
+  }
+  static __device__ __forceinline__ LaneScales scales_of_lane(const uint8_t* row, int t) {
+    uint32_t both = 0, scales = 0;
+    read_words<1, false>(row + t * 4, 0, &both);
+    read_words<1, false>(row + 80, 0, &scales);
+    return {nibbles(both, 0), scales, nibbles(both, 1)};
+  }
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+    const EvenWords words(row, t);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) raw[i] = words.at(16 + j / 2 * 32 + i * 16);
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int j, int u, const Scales&) {
+    const int bit = (2 * j + u) % 4 * 2;
+    return {raw[0] >> bit & 0x03030303u, raw[1] >> bit & 0x03030303u};
+  }
+};
+
+// One step for a group and no minima; codes have a sign.
+struct GroupSteps {
+  static constexpr int kSteps = 1;
+  static constexpr float min_scale = 0;
+  uint32_t steps[2];
+  float scale;
+  __device__ __forceinline__ int step(int group) const { return byte_at(group < 4 ? steps[0] : steps[1], group % 4); }
+};
+template <typename Block, int kWordsOf, Order kOrderOf>
+struct SteppedBlocks {
+  static constexpr bool kKnown = true, kWhole = false, kBy32 = false, kSigned = true, kUsesSums = false;
+  static constexpr int kSums = 16, kOffset = 0;
+  static constexpr bool kPairs = false;
+  static constexpr Order kOrder = kOrderOf;
+  static constexpr int kWords = kWordsOf, kBytes = sizeof(Block);
+  using Scales = GroupSteps;
+};
+
+// Numbers from -1 to 1: one scale for all.
+template <typename Block, int kWordsOf, int kScaleAt>
+struct TernaryBlocks : SteppedBlocks<Block, kWordsOf, Order::kFour>, NoBook {
+  static constexpr float kUnit = 1;
+  template <bool kAligned>
+  static __device__ __forceinline__ GroupSteps scales(const uint8_t* row, int) {
+    return {{0x01010101u, 0x01010101u}, read_half(row + kScaleAt)};
+  }
+  static __device__ __forceinline__ LaneScales scales_of_lane(const uint8_t* row, int) {
+    return {0x01010101u, *reinterpret_cast<const uint16_t*>(row + kScaleAt)};
+  }
+};
+
+// Bits as Q2_K has them.
+template <>
+struct Codes<BlockTQ2_0> : TernaryBlocks<BlockTQ2_0, 2, 64> {
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+    const EvenWords words(row, t);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) raw[i] = words.at(j / 2 * 32 + i * 16);
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int j, int u, const Scales&) {
+    const int bit = (2 * j + u) % 4 * 2;
+    return {bytes_less(raw[0] >> bit & 0x03030303u, 1), bytes_less(raw[1] >> bit & 0x03030303u, 1)};
+  }
+};
+
+// Bytes of five digits to the base of 3, the first one highest: 32 bytes with groups 0 to 4, 16 with the following
+// halves of groups, and four for the last 16 columns, of which each has four digits.
+template <>
+struct Codes<BlockTQ1_0> : TernaryBlocks<BlockTQ1_0, 4, 52> {
+  // Bytes whose first digit is the digit number n of these.
+  static __device__ __forceinline__ uint32_t from_digit(uint32_t bytes, int n) {
+    const uint32_t power = n < 2 ? (n == 0 ? 1 : 3) : n == 2 ? 9 : n == 3 ? 27 : 81;
+    const uint32_t even = (bytes & 0x00ff00ffu) * power, odd = (bytes >> 8 & 0x00ff00ffu) * power;
+    return (even & 0x00ff00ffu) | (odd & 0x00ff00ffu) << 8;
+  }
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+    const EvenWords words(row, t);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int group = 2 * j + i / 2, half = i % 2;
+      if (group < 5) {
+        raw[i] = from_digit(words.at(half * 16), group);
+      } else if (group < 7 || half == 0) {
+        raw[i] = from_digit(words.at(32), (group - 5) * 2 + half);
+      } else {
+        uint32_t last = 0;
+        read_words<1, false>(row + 48, 0, &last);
+        raw[i] = from_digit(last, t);
+      }
+    }
+  }
+  static __device__ __forceinline__ uint32_t first_digits(uint32_t bytes) {
+    const uint32_t even = (bytes & 0x00ff00ffu) * 3 >> 8, odd = (bytes >> 8 & 0x00ff00ffu) * 3;
+    return bytes_less((even & 0x00030003u) | (odd & 0x03000300u), 1);
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return {first_digits(raw[2 * u]), first_digits(raw[2 * u + 1])};
   }
 };
 

@@ -7,7 +7,7 @@ namespace wick::cuda {
 
 // Formats of 32 weights. kHead: bytes before a block's codes, a scale in f16 or a scale and another number.
 template <typename Block, int kHead>
-struct SmallBlocks {
+struct SmallBlocks : NoBook {
   static constexpr bool kKnown = true, kWhole = false, kBy32 = true, kSigned = true;
   static constexpr int kSums = 0;
   static constexpr int kBlock = sizeof(Block), kBytes = 8 * kBlock;
@@ -60,6 +60,58 @@ struct Codes<BlockQ8_0> : SmallBlocks<BlockQ8_0, 2> {
 #pragma unroll
     for (int u = 0; u < 2; ++u) {
       read_words<2, kAligned>(row + (2 * j + u) * kBlock + 2 + t * 8, u * kBlock + 2, raw + 2 * u);
+    }
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return {raw[2 * u], raw[2 * u + 1]};
+  }
+};
+
+// Bytes from 0 on, less a zero that need not be their middle: what is left is times the sums of activations.
+template <>
+struct Codes<BlockGroup8> : SmallBlocks<BlockGroup8, 4> {
+  static constexpr Order kOrder = Order::kEight;
+  static constexpr int kWords = 4, kSums = 8;
+  struct Scales : SmallBlocks<BlockGroup8, 4>::Scales {
+    __device__ __forceinline__ float other(int group) const {
+      return __fmul_rn(step(group), __fsub_rn(128, number(group, 2)));
+    }
+  };
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int left) {
+    return {{row, left}};
+  }
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      read_words<2, kAligned>(row + (2 * j + u) * kBlock + 4 + t * 8, u * kBlock + 4, raw + 2 * u);
+    }
+  }
+  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
+    return {raw[2 * u] ^ 0x80808080u, raw[2 * u + 1] ^ 0x80808080u};
+  }
+};
+
+// Two groups with one scale in f32, the same in all of a row.
+template <>
+struct Codes<BlockI8Channel> : SmallBlocks<BlockI8Channel, 4> {
+  static constexpr Order kOrder = Order::kEight;
+  static constexpr int kWords = 4, kBytes = 4 * kBlock;
+  struct Scales : SmallBlocks<BlockI8Channel, 4>::Scales {
+    __device__ __forceinline__ float step(int group) const {
+      return group < left ? __uint_as_float(read_word(row + group / 2 * kBlock)) : 0;
+    }
+  };
+  template <bool kAligned>
+  static __device__ __forceinline__ Scales scales(const uint8_t* row, int left) {
+    return {{row, left}};
+  }
+  template <bool kAligned>
+  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
+#pragma unroll
+    for (int u = 0; u < 2; ++u) {
+      read_words<2, kAligned>(row + j * kBlock + 4 + u * 32 + t * 8, 0, raw + 2 * u);
     }
   }
   static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {

@@ -1,7 +1,6 @@
 #include "backends/cuda/dequantize.h"
 
 #include <bit>
-#include <mutex>
 
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
@@ -9,27 +8,6 @@
 
 namespace wick::cuda {
 namespace {
-
-template <typename Entry, size_t kCount>
-const Entry* to_device_table(Device device, const std::array<Entry, kCount>& table) {
-  void* copy = allocate(device, sizeof(table));
-  device_memory(device).copy_from_host(device, copy, table.data(), sizeof(table));
-  return static_cast<const Entry*>(copy);
-}
-
-// Copied at the first use and kept.
-const Codebooks& codebooks(Device device) {
-  static std::mutex mutex;
-  static auto* known = new std::array<Codebooks*, 256>{};
-  const std::lock_guard lock(mutex);
-  Codebooks*& books = (*known)[static_cast<size_t>(device.index())];
-  if (!books) {
-    books = new Codebooks{to_device_table(device, kIq2xxsGrid), to_device_table(device, kIq2xsGrid),
-                          to_device_table(device, kIq2sGrid),   to_device_table(device, kIq1Grid),
-                          to_device_table(device, kIq3xxsGrid), to_device_table(device, kIq3sGrid)};
-  }
-  return *books;
-}
 
 template <typename Block>
 void to_f32(const Tensor& w, const Tensor& rows, const Tensor& out) {

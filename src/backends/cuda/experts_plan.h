@@ -18,6 +18,7 @@ struct RoutePlan {
   float* shares;                       // the same
   int* arrived;                        // counters that are zero, one for each group of tokens
   int experts, chosen;
+  int groups, chosen_groups;
   bool renormalize, sigmoid;
   float scale;
 };
@@ -31,6 +32,10 @@ struct MixPlan {
   float* out;             // [m, hidden]
   int64_t hidden, inner;
   int experts, chosen;
+  bool clamped;  // gate and up by clamped_gated
+
+  // Biases and another activation than silu: kernels for many visits have them.
+  bool is_plain() const { return !clamped && !gates.first_bias && !gates.second_bias && !downs.first_bias; }
 };
 
 // Rows, tokens' visits to their experts, in the order of experts, of one expert in their own; each expert's are cut
@@ -60,7 +65,7 @@ void mix_grouped(Device device, const MixPlan& plan);
 // Packed weights: few rows, each visit alone, and any number, to the same bits.
 bool fits_packed_visits(const Runtime& use, const MixPlan& plan);
 void mix_packed_visits(Device device, const MixPlan& plan);
-bool fits_packed_experts(const MixPlan& plan);
+bool fits_packed_experts(const Runtime& use, const MixPlan& plan);
 void mix_packed_experts(Device device, const MixPlan& plan);
 
 }  // namespace wick::cuda

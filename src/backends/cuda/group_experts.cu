@@ -16,6 +16,7 @@ struct GroupJob {
   void* out;  // [rows, n] in the order of experts; gated: in the dtype of the weights, else f32
   int64_t n, k;
   int chosen;
+  bool clamped;
 };
 
 // Gated: of each 16 rows of weights in a tile the first 8 are gate's, the others the same ones of up.
@@ -72,6 +73,11 @@ __global__ void __launch_bounds__(Shape::threads)
     }
     commit_copies();
   };
+  const auto with_bias = [&](const float* pair, const float* bias, int64_t column) {
+    if (!bias) return float2{pair[0], pair[1]};
+    bias += tile.x * job.n + column;
+    return float2{pair[0] + bias[0], pair[1] + bias[1]};
+  };
   TileSums<T, Shape> sums;
   sums.add_up(base, stages, per_part, start_stage);
 #pragma unroll
@@ -85,13 +91,14 @@ __global__ void __launch_bounds__(Shape::threads)
         const int64_t column = first_n + (kGated ? at_column / 16 * 8 + at_column % 8 : at_column);
         if (row >= tile.z || column >= job.n) continue;
         const int64_t at = (tile.y + row) * job.n + column;
-        const float* one = sums.totals[i][j] + 2 * h;
+        const float2 one = with_bias(sums.totals[i][j] + 2 * h, experts.first_bias, column);
         if constexpr (kGated) {
-          const float* two = sums.totals[i][j + 1] + 2 * h;
+          const float2 two = with_bias(sums.totals[i][j + 1] + 2 * h, experts.second_bias, column);
           *reinterpret_cast<uint32_t*>(static_cast<T*>(job.out) + at) =
-              round_pair<T>(gated(one[0], two[0]), gated(one[1], two[1]));
+              job.clamped ? round_pair<T>(clamped_gated(one.x, two.x), clamped_gated(one.y, two.y))
+                          : round_pair<T>(gated(one.x, two.x), gated(one.y, two.y));
         } else {
-          *reinterpret_cast<float2*>(static_cast<float*>(job.out) + at) = {one[0], one[1]};
+          *reinterpret_cast<float2*>(static_cast<float*>(job.out) + at) = one;
         }
       }
     }
@@ -118,10 +125,11 @@ void mix(Device device, const MixPlan& plan) {
   const Scratch answers(device, static_cast<size_t>(rows * plan.hidden) * 4);
   const ExpertRows order(device, plan.gates.ids, rows, plan.experts, tile_rows);
   round_rows(device, plan.input, x.as<void>());
-  const GroupJob up{x.as<void>(),       order.rows_at(), order.tiles(), order.tile_count(),
-                    between.as<void>(), plan.inner,      plan.hidden,   plan.chosen};
-  const GroupJob down{between.as<void>(), nullptr,     order.tiles(), order.tile_count(),
-                      answers.as<void>(), plan.hidden, plan.inner,    plan.chosen};
+  const GroupJob up{x.as<void>(), order.rows_at(), order.tiles(), order.tile_count(), between.as<void>(),
+                    plan.inner,   plan.hidden,     plan.chosen,   plan.clamped};
+  const GroupJob down{
+      between.as<void>(), nullptr,     order.tiles(), order.tile_count(), answers.as<void>(), plan.hidden,
+      plan.inner,         plan.chosen, false};
   const auto multiply = [&]<typename Shape>(Shape) {
     launch<T, Shape, true>(device, up, plan.gates, order.most_tiles());
     launch<T, Shape, false>(device, down, plan.downs, order.most_tiles());

@@ -64,7 +64,7 @@ struct HalvesTurn {
   float scale[kEach], cos[kPairs], sin[kPairs];
 
   static __host__ __device__ __forceinline__ bool fits(const TurnPlan& plan) {
-    return !plan.interleaved && plan.pairs == kDim / 2;
+    return kDim % 64 == 0 && !plan.interleaved && plan.pairs == kDim / 2;
   }
   __device__ __forceinline__ void read_weight(const float* weight) {
 #pragma unroll

@@ -53,7 +53,7 @@ class Landings {
 };
 
 Landings& landings(Device device) {
-  static auto* all = new std::array<Landings, 256>{};
+  static auto* all = new std::array<Landings, kMostDevices>{};
   return (*all)[static_cast<size_t>(device.index())];
 }
 

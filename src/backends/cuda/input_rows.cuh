@@ -18,6 +18,12 @@ __device__ __forceinline__ float4 load_four(const X* x) {
 }
 
 __device__ __forceinline__ float gated(float gate, float up) { return gate / (1.0f + expf(-gate)) * up; }
+// The same of Activation::kClampedSwiglu; what is no number stays so.
+__device__ __forceinline__ float clamped_gated(float gate, float up) {
+  constexpr float kLimit = 7, kSlope = 1.702f;
+  const float low = gate > kLimit ? kLimit : gate, near = up > kLimit ? kLimit : up < -kLimit ? -kLimit : up;
+  return low / (1.0f + expf(-kSlope * low)) * (near + 1);
+}
 
 // What the norm needs may be on its way before anything else is known.
 __device__ __forceinline__ void fetch_norm(const WeightPlan& plan) {

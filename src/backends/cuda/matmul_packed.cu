@@ -4,11 +4,20 @@
 namespace wick::cuda {
 namespace {
 
+// What a format asks of the activations.
+template <bool kBy32Of, int kSumsOf>
+struct InputKind {
+  static constexpr bool kBy32 = kBy32Of;
+  static constexpr int kSums = kSumsOf;
+};
+template <typename Format>
+using InputKindOf = InputKind<Format::kBy32, Format::kSums>;
+
 // A row for each block; scales of its supers are `super_step` apart, those of rows `row_step`. kUp: the plan has an
 // activation, whose many instructions others need not fetch.
-template <typename Block, typename X, Order kOrder, bool kUp>
+template <typename Kind, typename X, Order kOrder, bool kUp>
 __global__ void __launch_bounds__(kThreads)
-    pack_rows_kernel(const __grid_constant__ WeightPlan plan, char* codes, InputScalesOf<Codes<Block>>* scales,
+    pack_rows_kernel(const __grid_constant__ WeightPlan plan, char* codes, InputScalesOf<Kind>* scales,
                      int64_t row_step, int64_t super_step) {
   __shared__ typename InputRow<X, false, kUp>::Shared reduced;
   constexpr int kCodeBytes = kOrder == Order::kHalves ? 2 : 1;
@@ -18,18 +27,18 @@ __global__ void __launch_bounds__(kThreads)
   codes += at * packed_columns(plan.k) * kCodeBytes;
   scales += at * row_step;
   const InputRow<X, false, kUp> row(plan, at, reduced);
-  pack_row<Codes<Block>, kOrder>(
+  pack_row<Kind, kOrder>(
       row, supers_of(plan.k), [&](int super) { return codes + super * kSuper * kCodeBytes; },
       [&](int super) { return scales + super * super_step; });
 }
 
-template <typename Block, typename X, Order kOrder>
+template <typename Kind, typename X, Order kOrder>
 void pack_rows(Device device, const WeightPlan& plan, char* codes, void* scales, int64_t row_step, int64_t super_step) {
   const auto launch = [&](auto* kernel) {
     launch_dependent(device, "matmul", kernel, static_cast<unsigned>(plan.m), kThreads, 0, plan, codes,
-                     static_cast<InputScalesOf<Codes<Block>>*>(scales), row_step, super_step);
+                     static_cast<InputScalesOf<Kind>*>(scales), row_step, super_step);
   };
-  plan.up ? launch(pack_rows_kernel<Block, X, kOrder, true>) : launch(pack_rows_kernel<Block, X, kOrder, false>);
+  plan.up ? launch(pack_rows_kernel<Kind, X, kOrder, true>) : launch(pack_rows_kernel<Kind, X, kOrder, false>);
 }
 
 struct RowBytes {
@@ -37,7 +46,7 @@ struct RowBytes {
 };
 RowBytes row_bytes(const WeightPlan& plan, bool for_planes) {
   RowBytes bytes;
-  visit_codes(plan, [&](auto block, auto) {
+  visit_codes(plan.dtype, [&](auto block) {
     using Format = Codes<decltype(block)>;
     bytes.codes = packed_columns(plan.k) * (for_planes && Format::kBy32 ? 2 : 1);
     bytes.scales = supers_of(plan.k) * int64_t{sizeof(InputScalesOf<Format>)};
@@ -69,20 +78,25 @@ ReadyRows::ReadyRows(Device device, const WeightPlan& plan)
       scale_bytes_(row_bytes(plan, false).scales),
       codes_(device, static_cast<size_t>(plan.m * code_bytes_)),
       scales_(device, static_cast<size_t>(plan.m * scale_bytes_)) {
-  visit_codes(plan, [&](auto block, auto x) {
-    using Block = decltype(block);
-    pack_rows<Block, decltype(x), Codes<Block>::kOrder>(device, plan, codes_.as<char>(), scales_.as<void>(),
-                                                        supers_of(plan.k), 1);
+  visit_codes(plan.dtype, [&](auto block) {
+    using Format = Codes<decltype(block)>;
+    visit_input(plan.x_dtype, [&](auto x) {
+      pack_rows<InputKindOf<Format>, decltype(x), Format::kOrder>(device, plan, codes_.as<char>(), scales_.as<void>(),
+                                                                  supers_of(plan.k), 1);
+    });
   });
 }
 
 PlaneRows::PlaneRows(Device device, const WeightPlan& plan, int64_t padded_rows)
     : codes(device, static_cast<size_t>(plan.m * row_bytes(plan, true).codes)),
       scales(device, static_cast<size_t>(padded_rows * row_bytes(plan, true).scales)) {
-  visit_codes(plan, [&](auto block, auto x) {
-    using Block = decltype(block);
-    constexpr Order kOrder = Codes<Block>::kBy32 ? Order::kHalves : Order::kPlain;
-    pack_rows<Block, decltype(x), kOrder>(device, plan, codes.as<char>(), scales.as<void>(), 1, padded_rows);
+  visit_codes(plan.dtype, [&](auto block) {
+    using Format = Codes<decltype(block)>;
+    constexpr Order kOrder = Format::kBy32 ? Order::kHalves : Order::kPlain;
+    visit_input(plan.x_dtype, [&](auto x) {
+      pack_rows<InputKindOf<Format>, decltype(x), kOrder>(device, plan, codes.as<char>(), scales.as<void>(), 1,
+                                                          padded_rows);
+    });
   });
 }
 
@@ -99,9 +113,11 @@ bool runs_beside(const Runtime& use, const WeightPlan& plan) {
          (fits_packed_row(use, plan) || fits_packed_stream(use, plan));
 }
 
-void multiply_packed(Device device, const WeightPlan& plan) {
+void multiply_packed(Device device, const WeightPlan& given) {
   const Runtime& use = runtime(device);
-  if (!fits_packed(use, plan)) return multiply_unpacked(device, plan);
+  if (!fits_packed(use, given)) return multiply_unpacked(device, given);
+  WeightPlan plan = given;
+  plan.book = book_of(device, plan.dtype);
   if (fits_packed_row(use, plan)) return multiply_packed_row(device, plan);
   if (fits_packed_stream(use, plan)) return multiply_packed_stream(device, plan);
   if (use.hopper && plan.m > kMostTeamRows) return multiply_packed_hopper(device, plan);

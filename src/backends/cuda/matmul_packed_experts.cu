@@ -17,16 +17,17 @@ struct Shape {
   static constexpr int kStageBytes = kNotesAt + kTokens * static_cast<int>(sizeof(InputScalesOf<Codes<Block>>));
   static constexpr int kStages = 3 * kStageBytes <= kTwoBlocks ? 3 : 2;
   static constexpr int kBytes = kStages * kStageBytes;
-  static_assert(kBytes <= 99 * 1024);  // what every device has
 };
 
 struct TileJob {
   PackedRows x;            // [tokens or rows, k]
+  const void* book;        // see book_of
   const int32_t* rows_at;  // row r of x for each of `chosen` rows; null: x is in the order of experts
   const int4* tiles;
   const int* tile_count;
   float* out;  // [rows, n] in the order of experts
   int n, k, ld, chosen;
+  bool clamped;
 };
 
 // The grid is [tiles of weights, tiles of x].
@@ -93,6 +94,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   };
 #pragma unroll
   for (int i = 0; i + 1 < kStages; ++i) start_next();
+  Format::fetch_book(job.book, threadIdx.x, kWarps * 32);
 
   const int upper_low = low_bits<Block>(upper_row), lower_low = low_bits<Block>(lower_row);
   float sum[1][kTiles][4] = {}, total[kTiles][4] = {};
@@ -124,14 +126,25 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
     }
   }
 
-  // Of element e of a fragment: row g + e / 2 * 8 of the weights and 2t + e % 2 of x.
+  // Of element e of a fragment: row g + e / 2 * 8 of the weights and 2t + e % 2 of x; gated: of both matrices row g.
+  const auto bias_of = [&](const float* bias, int row) {
+    return bias && row < job.n ? bias[int64_t{tile.x} * job.n + row] : 0;
+  };
+  const float upper_bias = bias_of(experts.first_bias, first_row + g);
+  const float lower_bias =
+      kGated ? bias_of(experts.second_bias, first_row + g) : bias_of(experts.first_bias, first_row + g + 8);
 #pragma unroll
   for (int i = 0; i < kTiles; ++i) {
 #pragma unroll
     for (int e = 0; e < (kGated ? 2 : 4); ++e) {
       const int token = i * 8 + 2 * t + e % 2, row = first_row + g + e / 2 * 8;
       if (token >= tile.z || row >= job.n) continue;
-      job.out[int64_t{tile.y + token} * job.n + row] = kGated ? gated(total[i][e], total[i][(e + 2) % 4]) : total[i][e];
+      float result = total[i][e] + (e < 2 ? upper_bias : lower_bias);
+      if constexpr (kGated) {
+        const float up = total[i][e + 2] + lower_bias;
+        result = job.clamped ? clamped_gated(result, up) : gated(result, up);
+      }
+      job.out[int64_t{tile.y + token} * job.n + row] = result;
     }
   }
 }
@@ -148,8 +161,9 @@ constexpr int kFewTokens = 8, kManyTokens = 32;  // of a tile
 
 template <bool kGated>
 void multiply(Device device, const WeightPlan& x, const PackedRows& ready, int64_t n, const ExpertTable& experts,
-              const ExpertRows& order, int tile_rows, float* out) {
+              const ExpertRows& order, int tile_rows, bool clamped, float* out) {
   const TileJob job{ready,
+                    book_of(device, x.dtype),
                     kGated ? order.rows_at() : nullptr,
                     order.tiles(),
                     order.tile_count(),
@@ -157,7 +171,8 @@ void multiply(Device device, const WeightPlan& x, const PackedRows& ready, int64
                     static_cast<int>(n),
                     static_cast<int>(x.k),
                     static_cast<int>(bytes_of(x.dtype, x.k)),
-                    experts.chosen};
+                    experts.chosen,
+                    clamped};
   visit_packed(x.dtype, [&](auto block) {
     using Block = decltype(block);
     if constexpr (Codes<Block>::kKnown) {
@@ -174,31 +189,35 @@ void mix(Device device, const MixPlan& plan) {
   const Scratch between(device, static_cast<size_t>(rows * plan.inner) * 4);
   const Scratch answers(device, static_cast<size_t>(rows * plan.hidden) * 4);
   const ReadyRows x(device, plan.input);
-  multiply<true>(device, plan.input, x.from(0), plan.inner, plan.gates, order, tile_rows, between.as<float>());
+  multiply<true>(device, plan.input, x.from(0), plan.inner, plan.gates, order, tile_rows, plan.clamped,
+                 between.as<float>());
   WeightPlan inner;
   inner.m = rows;
   inner.k = plan.inner;
   inner.x = between.as<const void>();
   inner.dtype = plan.down_dtype;
   const ReadyRows packed(device, inner);
-  multiply<false>(device, inner, packed.from(0), plan.hidden, plan.downs, order, tile_rows, answers.as<float>());
+  multiply<false>(device, inner, packed.from(0), plan.hidden, plan.downs, order, tile_rows, false, answers.as<float>());
   combine_answers(device, answers.as<const float>(), order, plan);
 }
 
-bool is_known(DType dtype) {
-  bool known = false;
-  visit_packed(dtype, [&](auto block) { known = Codes<decltype(block)>::kKnown; });
-  return known;
+bool takes_format(const Runtime& use, DType dtype) {
+  bool takes = false;
+  visit_codes(dtype, [&](auto block) {
+    using Block = decltype(block);
+    takes = Shape<Block, kManyTokens>::kBytes + Codes<Block>::kBookBytes <= use.shared_bytes;
+  });
+  return takes;
 }
 
 constexpr int64_t kMostBytes = int64_t{256} << 20;  // of rows between the products and behind them
 
 }  // namespace
 
-bool fits_packed_experts(const MixPlan& plan) {
+bool fits_packed_experts(const Runtime& use, const MixPlan& plan) {
   constexpr int64_t kMost = int64_t{1} << 20;
-  return is_known(plan.input.dtype) && is_known(plan.down_dtype) && plan.hidden % 4 == 0 && plan.inner % 4 == 0 &&
-         plan.hidden < kMost && plan.inner < kMost && aligned(plan.input.x, 16);
+  return takes_format(use, plan.input.dtype) && takes_format(use, plan.down_dtype) && plan.hidden % 4 == 0 &&
+         plan.inner % 4 == 0 && plan.hidden < kMost && plan.inner < kMost && aligned(plan.input.x, 16);
 }
 
 void mix_packed_experts(Device device, const MixPlan& plan) {

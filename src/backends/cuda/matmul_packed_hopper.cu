@@ -149,18 +149,19 @@ class PlaneGroup {
 
   // What a super is scaled with: of x, and the first ones of weights, read while others have the tensor cores.
   struct FirstNotes {
-    static constexpr int kAhead = 3;
+    static constexpr int kAhead = 3, kEights = Shape::kMinima / 8 > 1 ? Shape::kMinima / 8 : 1;  // of minima
     const Notes* notes;
     float x_scales[2];
-    uint16_t x_sums[4];  // two bytes each: low ones of groups 2t and 2t + 1 of both rows, then high ones
+    uint16_t x_sums[kEights][4];  // two bytes each: low ones of parts 2t and 2t + 1 of both rows, then high ones
     float4 scales[kAhead];
-    __half2 mins[kAhead];
+    __half2 mins[kAhead][kEights];
   };
   static __device__ __forceinline__ float4 scales_of(const Notes& notes, int j) {
     return *reinterpret_cast<const float4*>(notes.scales + j * 8 + threadIdx.x % 4 * 2);
   }
-  static __device__ __forceinline__ __half2 mins_of(const Notes& notes, int j) {
-    return *reinterpret_cast<const __half2*>(notes.mins[j * 8 + threadIdx.x % 32 / 4] + threadIdx.x % 4 * 2);
+  static __device__ __forceinline__ __half2 mins_of(const Notes& notes, int j, int eight) {
+    return *reinterpret_cast<const __half2*>(notes.mins[j * 8 + threadIdx.x % 32 / 4] + eight * 8 +
+                                             threadIdx.x % 4 * 2);
   }
   __device__ __forceinline__ FirstNotes read_notes() const {
     const char* const at = wait_notes();
@@ -171,38 +172,44 @@ class PlaneGroup {
     first.x_scales[1] = x[8].scale;
 #pragma unroll
     for (int j = 0; j < FirstNotes::kAhead; ++j) first.scales[j] = scales_of(*first.notes, j);
-    if constexpr (Shape::kMinima) {
+    if constexpr (Shape::kMinima > 0) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        first.x_sums[i] =
-            reinterpret_cast<const uint16_t*>(i < 2 ? x[i % 2 * 8].low : x[i % 2 * 8].high)[threadIdx.x % 4];
+      for (int eight = 0; eight < FirstNotes::kEights; ++eight) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          first.x_sums[eight][i] = reinterpret_cast<const uint16_t*>(
+              i < 2 ? x[i % 2 * 8].low : x[i % 2 * 8].high)[eight * 4 + threadIdx.x % 4];
+        }
+#pragma unroll
+        for (int j = 0; j < FirstNotes::kAhead; ++j) first.mins[j][eight] = mins_of(*first.notes, j, eight);
       }
-#pragma unroll
-      for (int j = 0; j < FirstNotes::kAhead; ++j) first.mins[j] = mins_of(*first.notes, j);
     }
     return first;
   }
   // What is in one_, to the sum.
   __device__ __forceinline__ void add_super(const FirstNotes& first) {
     const Notes& notes = *first.notes;
-    uint32_t x_sums[4];
-    if constexpr (Shape::kMinima) {
+    uint32_t x_sums[FirstNotes::kEights][4];
+    if constexpr (Shape::kMinima > 0) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) x_sums[i] = halves_of(first.x_sums[i]).x;
+      for (int i = 0; i < 4 * FirstNotes::kEights; ++i) x_sums[i / 4][i % 4] = halves_of(first.x_sums[i / 4][i % 4]).x;
     }
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) {
       const float4 by = j < FirstNotes::kAhead ? first.scales[j] : scales_of(notes, j);
       float minima[4] = {};
-      if constexpr (Shape::kMinima) {
-        const __half2 mins = j < FirstNotes::kAhead ? first.mins[j] : mins_of(notes, j);
-        mma<__half>(minima, x_sums, pack_pair(mins), pack_pair(__hmul2(mins, __float2half2_rn(64))));
+      if constexpr (Shape::kMinima > 0) {
+#pragma unroll
+        for (int eight = 0; eight < FirstNotes::kEights; ++eight) {
+          const __half2 mins = j < FirstNotes::kAhead ? first.mins[j][eight] : mins_of(notes, j, eight);
+          mma<__half>(minima, x_sums[eight], pack_pair(mins), pack_pair(__hmul2(mins, __float2half2_rn(64))));
+        }
       }
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const float sum = static_cast<float>(one_[j * 4 + e]), scale = e % 2 ? by.z : by.x;
         const float value =
-            Shape::kMinima ? less_minima(sum, scale, minima[e], e % 2 ? by.w : by.y) : __fmul_rn(sum, scale);
+            Shape::kMinima > 0 ? less_minima(sum, scale, minima[e], e % 2 ? by.w : by.y) : __fmul_rn(sum, scale);
         sum_[j * 4 + e] = __fmaf_rn(value, first.x_scales[e / 2], sum_[j * 4 + e]);
       }
     }
@@ -242,7 +249,7 @@ class PlaneGroup {
       const float4 steps = next.steps[j / 2];
       if (more) next.steps[j / 2] = four_of(notes.steps[group + 1], j);
       float4 mins{};
-      if constexpr (Shape::kMinima) mins = four_of(notes.mins[group], j);
+      if constexpr (Shape::kMinima > 0) mins = four_of(notes.mins[group], j);
 #pragma unroll
       for (int e = 0; e < 8; ++e) {
         const int i = e / 4 * 2 + e % 2, row = e / 2 % 2;
@@ -250,7 +257,7 @@ class PlaneGroup {
         const float min = i == 0 ? mins.x : i == 1 ? mins.y : i == 2 ? mins.z : mins.w;
         float& sum = sum_[j * 4 + e];
         sum = __fmaf_rn(of[j * 4 + e], __fmul_rn(step, x_scales[row]), sum);
-        if constexpr (Shape::kMinima) sum = __fmaf_rn(min, x_sums[row], sum);
+        if constexpr (Shape::kMinima > 0) sum = __fmaf_rn(min, x_sums[row], sum);
       }
     }
   }
@@ -360,11 +367,11 @@ void launch(Device device, const WeightPlan& plan) {
 }  // namespace
 
 void multiply_packed_hopper(Device device, const WeightPlan& plan) {
-  visit_codes(plan, [&](auto block, auto) {
+  visit_codes(plan.dtype, [&](auto block) {
     using Format = Codes<decltype(block)>;
     const bool pairs = (plan.m + kPlaneTokens - 1) / kPlaneTokens % 2 == 0;
-    pairs ? launch<PlaneShape<Format::kBy32, kHasMinima<Format>, 2>>(device, plan)
-          : launch<PlaneShape<Format::kBy32, kHasMinima<Format>, 1>>(device, plan);
+    pairs ? launch<PlaneShape<Format::kBy32, kMinimaOf<Format>, 2>>(device, plan)
+          : launch<PlaneShape<Format::kBy32, kMinimaOf<Format>, 1>>(device, plan);
   });
 }
 

@@ -287,6 +287,7 @@ __global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __gr
   if (!plan.follows) wait_for_previous();
   if (plan.leads) let_next_start();
   if (threadIdx.x < kThreads) {
+    Codes<typename Both::First>::fetch_book(plan.book, threadIdx.x, kThreads);
     auto* scales = reinterpret_cast<typename Layout<kSums>::Scales*>(memory + layout.scales);
     const Row<X> row(plan, 0, reduced, norm);
     pack_row<Both, Both::kOrder>(
@@ -307,7 +308,8 @@ __global__ void __launch_bounds__(kBlockThreads, 2) packed_row_kernel(const __gr
 #endif
 }
 
-constexpr int kStaticBytes = 1024;  // at most, of shared memory
+template <typename Both>
+inline constexpr int kStaticBytes = 1024 + Codes<typename Both::First>::kBookBytes;  // at most, of shared memory
 
 // No stages: there is no room.
 template <typename Block>
@@ -334,7 +336,7 @@ Flow shape_of(const Runtime& use, const WeightPlan& plan) {
   const int stage_tiles = (flow.tiles.total + flow.teams - 1) / flow.teams;
   const int needed = (stage_tiles + use.multiprocessors - 1) / use.multiprocessors * pieces;
   flow.stages = std::min(needed, kMostStages);
-  while (flow.stages > 0 && Layout<Both::kSums>(flow).bytes > use.shared_bytes - kStaticBytes) --flow.stages;
+  while (flow.stages > 0 && Layout<Both::kSums>(flow).bytes > use.shared_bytes - kStaticBytes<Both>) --flow.stages;
   if (flow.stages < std::min(needed, 2)) flow.stages = 0;
   return flow;
 }
@@ -345,7 +347,7 @@ void launch(Device device, const WeightPlan& plan) {
   const Flow flow = shape_of<Block>(use, plan);
   const int blocks = std::min((flow.tiles.total + flow.teams - 1) / flow.teams, use.multiprocessors);
   using Both = FormatsOf<Block>;
-  allow_shared<packed_row_kernel<Both, X>>(device, use.shared_bytes - kStaticBytes);
+  allow_shared<packed_row_kernel<Both, X>>(device, use.shared_bytes - kStaticBytes<Both>);
   launch_dependent(device, "matmul", packed_row_kernel<Both, X>, static_cast<unsigned>(blocks), kBlockThreads,
                    static_cast<size_t>(Layout<Both::kSums>(flow).bytes), flow);
 }
@@ -358,9 +360,11 @@ bool fits_packed_row(const Runtime& use, const WeightPlan& plan) {
 }
 
 void multiply_packed_row(Device device, const WeightPlan& plan) {
-  visit_codes(plan, [&](auto block, auto x) {
+  visit_codes(plan.dtype, [&](auto block) {
     using Block = decltype(block);
-    if constexpr (!Codes<Block>::kBy32) launch<Block, decltype(x)>(device, plan);
+    if constexpr (!Codes<Block>::kBy32) {
+      visit_input(plan.x_dtype, [&](auto x) { launch<Block, decltype(x)>(device, plan); });
+    }
   });
 }
 

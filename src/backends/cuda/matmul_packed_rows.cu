@@ -15,7 +15,7 @@ struct Teams {
 
 // Up to 8 rows of x against all weights. Each warp streams its blocks through shared memory with its own copies, from
 // tile to tile without a break; they are on their way before x is read.
-template <typename Block, typename X>
+template <typename Block>
 __global__ void __launch_bounds__(kMostWarps * 32, 1)
     packed_rows_kernel(const __grid_constant__ WeightPlan plan, const __grid_constant__ Teams teams, PackedRows ready) {
   using Format = Codes<Block>;
@@ -85,6 +85,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
           reinterpret_cast<const uint4*>(ready.codes)[token * chunks + i];
     }
   }
+  Format::fetch_book(plan.book, threadIdx.x, blockDim.x);
   const int words = m * supers * static_cast<int>(sizeof(*scales) / 16);
   for (int i = threadIdx.x; i < words; i += blockDim.x) {
     reinterpret_cast<uint4*>(scales)[i] = reinterpret_cast<const uint4*>(ready.scales)[i];
@@ -167,7 +168,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
         product = gated(product, up);
       }
       if (job.residual) product += residual[e];
-      static_cast<X*>(job.out)[out_place(e)] = to<X>(product);
+      store_as(plan.x_dtype, job.out, out_place(e), product);
     }
   }
 }
@@ -196,7 +197,8 @@ Teams teams_for(const Runtime& use, const WeightPlan& plan) {
       const int cost =
           (best.tiles.total + at_once - 1) / at_once * (warps / team);  // tiles for which a multiprocessor has time
       const size_t shared = shared_bytes<Block>(teams, plan.m, plan.k);
-      if (cost >= best_cost || shared > static_cast<size_t>(use.shared_bytes - 1024)) continue;
+      if (cost >= best_cost || shared > static_cast<size_t>(use.shared_bytes - 1024 - Codes<Block>::kBookBytes))
+        continue;
       best = teams;
       best_cost = cost;
     }
@@ -205,30 +207,29 @@ Teams teams_for(const Runtime& use, const WeightPlan& plan) {
 }
 
 // The plan for rows `first` to `first + count` of x.
-template <typename X>
 WeightPlan rows_of(const WeightPlan& plan, int64_t first, int64_t count) {
   WeightPlan part = plan;
   part.m = count;
   for (int i = 0; i < plan.count; ++i) {
     WeightJob& job = part.jobs[i];
-    job.out = static_cast<X*>(job.out) + first * job.n;
+    job.out = static_cast<char*>(job.out) + first * job.n * size_of(plan.x_dtype);
     if (job.residual) job.residual += first * job.n;
   }
   return part;
 }
 
-template <typename Block, typename X>
+template <typename Block>
 void launch_kernel(Device device, const WeightPlan& plan, const Teams& teams, const PackedRows& ready) {
   const Runtime& use = runtime(device);
   const int team_count = teams.warps / teams.team;
   const int blocks = std::min((teams.tiles.total + team_count - 1) / team_count, use.multiprocessors);
-  allow_shared<packed_rows_kernel<Block, X>>(device, use.shared_bytes - 1024);
-  launch_dependent(device, "matmul", packed_rows_kernel<Block, X>, static_cast<unsigned>(blocks),
+  allow_shared<packed_rows_kernel<Block>>(device, use.shared_bytes - 1024 - Codes<Block>::kBookBytes);
+  launch_dependent(device, "matmul", packed_rows_kernel<Block>, static_cast<unsigned>(blocks),
                    static_cast<unsigned>(teams.warps * 32), shared_bytes<Block>(teams, plan.m, plan.k), plan, teams,
                    ready);
 }
 
-template <typename Block, typename X>
+template <typename Block>
 void launch_rows(Device device, const WeightPlan& plan) {
   const Runtime& use = runtime(device);
   WeightPlan some = plan;
@@ -240,8 +241,8 @@ void launch_rows(Device device, const WeightPlan& plan) {
   }
   const ReadyRows ready(device, plan);
   for (int64_t row = 0; row < plan.m; row += some.m) {
-    const WeightPlan part = rows_of<X>(plan, row, std::min(some.m, plan.m - row));
-    launch_kernel<Block, X>(device, part, teams, ready.from(row));
+    const WeightPlan part = rows_of(plan, row, std::min(some.m, plan.m - row));
+    launch_kernel<Block>(device, part, teams, ready.from(row));
   }
 }
 
@@ -260,7 +261,7 @@ bool has_room_for_packed_rows(const Runtime& use, const WeightPlan& plan, int64_
 }
 
 void multiply_packed_rows(Device device, const WeightPlan& plan) {
-  visit_codes(plan, [&](auto block, auto x) { launch_rows<decltype(block), decltype(x)>(device, plan); });
+  visit_codes(plan.dtype, [&](auto block) { launch_rows<decltype(block)>(device, plan); });
 }
 
 }  // namespace wick::cuda

@@ -198,9 +198,11 @@ bool fits_packed_stream(const Runtime& use, const WeightPlan& plan) {
 }
 
 void multiply_packed_stream(Device device, const WeightPlan& plan) {
-  visit_codes(plan, [&](auto block, auto x) {
+  visit_codes(plan.dtype, [&](auto block) {
     using Block = decltype(block);
-    if constexpr (Codes<Block>::kBy32) launch<Block, decltype(x)>(device, plan);
+    if constexpr (Codes<Block>::kBy32) {
+      visit_input(plan.x_dtype, [&](auto x) { launch<Block, decltype(x)>(device, plan); });
+    }
   });
 }
 

@@ -35,7 +35,7 @@ constexpr size_t shared_bytes() {
 }
 
 // The grid is [kTeam or tiles of x, row tiles]; a team of kTeam blocks is a cluster.
-template <typename Block, typename X, int kTokens, int kTeam>
+template <typename Block, int kTokens, int kTeam>
 __global__ void __launch_bounds__(kWarps * 32, 2)
     packed_tile_kernel(const __grid_constant__ WeightPlan plan, PackedRows x) {
   using Format = Codes<Block>;
@@ -93,6 +93,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   if (plan.steady) wait_for_previous();
   start_x(first_super);
   commit_copies();
+  Format::fetch_book(plan.book, threadIdx.x, kWarps * 32);
 
   // What this warp multiplies.
   const int own_row = warp / Share::kTokenWarps * kRowTiles * kRows, own_token = warp % Share::kTokenWarps * kTiles * 8;
@@ -146,7 +147,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   if constexpr (kTeam == 1) {
     each_sum([&](int r, int tile, int e) {
       const int row = place.first_row + row_of_sum(r, e), token = first_token + token_of_sum(tile, e);
-      if (token < m && row < job.n) store_product<X>(job, token, row, total[r][tile][e]);
+      if (token < m && row < job.n) store_product(plan.x_dtype, job, token, row, total[r][tile][e]);
     });
   } else {
     auto* partial = reinterpret_cast<float*>(rows);  // [kTokens, kTileRows]
@@ -171,37 +172,37 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const int at = place.first_row + row + e;
-        if (at < job.n) store_product<X>(job, token, at, results[e]);
+        if (at < job.n) store_product(plan.x_dtype, job, token, at, results[e]);
       }
     }
     BlockTeam<kTeam>::sync();
   }
 }
 
-template <typename Block, typename X, int kTokens, int kTeam>
+template <typename Block, int kTokens, int kTeam>
 void launch_tiles(Device device, const WeightPlan& plan, const PackedRows& x) {
   constexpr size_t kShared = shared_bytes<Block, kTokens, kTeam>();
-  allow_shared<packed_tile_kernel<Block, X, kTokens, kTeam>>(device, static_cast<int>(kShared));
+  allow_shared<packed_tile_kernel<Block, kTokens, kTeam>>(device, static_cast<int>(kShared));
   const auto tiles = static_cast<unsigned>(tiles_of_plan<kTileRows>(plan));
   const auto across = kTeam > 1 ? unsigned{kTeam} : static_cast<unsigned>((plan.m + kTokens - 1) / kTokens);
-  launch_clusters(device, "matmul", packed_tile_kernel<Block, X, kTokens, kTeam>, dim3(across, tiles), kTeam,
-                  kWarps * 32, kShared, plan, x);
+  launch_clusters(device, "matmul", packed_tile_kernel<Block, kTokens, kTeam>, dim3(across, tiles), kTeam, kWarps * 32,
+                  kShared, plan, x);
 }
 
-template <typename Block, typename X>
+template <typename Block>
 void launch(Device device, const WeightPlan& plan) {
   const ReadyRows ready(device, plan);
   const PackedRows x = ready.from(0);
-  if (!runtime(device).hopper) return launch_tiles<Block, X, 64, 1>(device, plan, x);
-  if (plan.m <= 16) return launch_tiles<Block, X, 16, kParts>(device, plan, x);
-  if (plan.m <= 32) return launch_tiles<Block, X, 32, kParts>(device, plan, x);
-  launch_tiles<Block, X, kMostTeamRows, kParts>(device, plan, x);
+  if (!runtime(device).hopper) return launch_tiles<Block, 64, 1>(device, plan, x);
+  if (plan.m <= 16) return launch_tiles<Block, 16, kParts>(device, plan, x);
+  if (plan.m <= 32) return launch_tiles<Block, 32, kParts>(device, plan, x);
+  launch_tiles<Block, kMostTeamRows, kParts>(device, plan, x);
 }
 
 }  // namespace
 
 void multiply_packed_tiles(Device device, const WeightPlan& plan) {
-  visit_codes(plan, [&](auto block, auto x) { launch<decltype(block), decltype(x)>(device, plan); });
+  visit_codes(plan.dtype, [&](auto block) { launch<decltype(block)>(device, plan); });
 }
 
 }  // namespace wick::cuda

@@ -145,6 +145,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 2)
         },
         [&](int super) { return scales + super; });
   };
+  Format::fetch_book(job.input.book, threadIdx.x, blockDim.x);
   float share = 0, residual = 0;  // of row `lane` of x, of this thread's row of out
   const int64_t out_at = int64_t{which} * job.n + first_tile * kTileRows + threadIdx.x;
   const bool is_mine = !kGated && static_cast<int>(threadIdx.x) * rows < items * kTileRows;
@@ -232,6 +233,10 @@ struct VisitShape {
 
 // Half of a multiprocessor's shared memory, so that a block of the next kernel has room, too.
 constexpr int kHalfRoom = 112 * 1024;
+template <typename Block>
+int room_of(const Runtime& use) {
+  return use.shared_bytes - 1024 - Codes<Block>::kBookBytes;
+}
 
 // About a block for each multiprocessor, with all of its tiles under way if there is room. No warps: there is none.
 template <typename Block, Visit kKind>
@@ -248,7 +253,8 @@ VisitShape shape_of(const Runtime& use, const VisitJob& job, int64_t across) {
   constexpr int kBehind = 16;  // words that are not aligned are read with the one behind them
   const int64_t fixed = int64_t{job.rows} * (job.k + kPartsGap + notes + answers) + kBehind;
   const int64_t slot_bytes = tile_bytes<Block, kKind>(job.row_bytes);
-  for (const int room : {std::min(kHalfRoom, use.shared_bytes - 1024), use.shared_bytes - 1024}) {
+  const int most = room_of<Block>(use);
+  for (const int room : {std::min(kHalfRoom, most), most}) {
     for (const int warps : {kMostWarps, kFewestWarps}) {
       const int items = (shape.tiles * job.rows + warps - 1) / warps;
       for (int slots = std::min(items, kMostSlots); slots >= std::min(items, 2); --slots) {
@@ -269,7 +275,7 @@ void launch(Device device, VisitJob job, const ExpertTable& experts, int64_t acr
   const VisitShape shape = shape_of<Block, kKind>(use, job, across);
   job.tiles = shape.tiles;
   job.slots = shape.slots;
-  allow_shared<packed_visits_kernel<Block, kKind>>(device, use.shared_bytes - 1024);
+  allow_shared<packed_visits_kernel<Block, kKind>>(device, room_of<Block>(use));
   const dim3 grid(blocks_for(job.n / rows_of_tile(kKind), shape.tiles), static_cast<unsigned>(across));
   launch_dependent(device, "experts", packed_visits_kernel<Block, kKind>, grid, static_cast<unsigned>(shape.warps * 32),
                    shape.shared, job, experts);
@@ -319,7 +325,7 @@ void visit_kinds(DType dtype, const VisitJob& job, bool mixes, const Body& body)
 }  // namespace
 
 bool fits_packed_visits(const Runtime& use, const MixPlan& plan) {
-  if (!fits_packed_experts(plan) || plan.hidden % kSuper != 0 || plan.inner % kSuper != 0) return false;
+  if (!fits_packed_experts(use, plan) || plan.hidden % kSuper != 0 || plan.inner % kSuper != 0) return false;
   const int64_t tokens = plan.input.m;
   bool fits = true;
   const auto check = [&](DType dtype, const VisitJob& job, bool mixes, int64_t across) {
@@ -334,7 +340,8 @@ bool fits_packed_visits(const Runtime& use, const MixPlan& plan) {
 void mix_packed_visits(Device device, const MixPlan& plan) {
   const int64_t tokens = plan.input.m, visits = tokens * plan.chosen;
   const Scratch between(device, static_cast<size_t>(visits * plan.inner) * 4);
-  const auto multiply = [&](DType dtype, const VisitJob& job, bool mixes, const ExpertTable& experts, int64_t across) {
+  const auto multiply = [&](DType dtype, VisitJob job, bool mixes, const ExpertTable& experts, int64_t across) {
+    job.input.book = book_of(device, dtype);
     visit_kinds(dtype, job, mixes,
                 [&]<typename Block, Visit kKind>() { launch<Block, kKind>(device, job, experts, across); });
   };

@@ -25,7 +25,8 @@ struct WeightPlan {
   int64_t m = 0, k = 0;
   const void* x = nullptr;  // [m, k], row-major
   DType x_dtype = DType::kF32, dtype = DType::kBF16, out_dtype = DType::kF32;
-  int64_t ld = 0;  // elements from one row of weights to the next; packed: bytes
+  int64_t ld = 0;              // elements from one row of weights to the next; packed: bytes
+  const void* book = nullptr;  // see book_of
 
   // Instead of x: its RMS norm with these weights [k], or silu(x) * up [m, k]; null: x itself.
   const float *norm_weight = nullptr, *up = nullptr;
@@ -62,6 +63,7 @@ struct ExpertTable {
   const int32_t* ids;
   const float* shares;
   int chosen;
+  const float *first_bias, *second_bias;  // [experts, n] or null; multiply_experts takes none
 };
 // For plans of one row (m is 1) of f16 or bf16 that hold for all. Without shares, row r of out comes from row
 // r / chosen of x and expert ids[r]; with them row r of out is the sum of what experts ids[r * chosen + i] make of rows

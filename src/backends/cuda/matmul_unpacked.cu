@@ -45,13 +45,12 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) inverses[at] = 1 / factor;
 }
 
-template <typename X>
-__global__ void __launch_bounds__(kThreads)
-    scale_back_kernel(const __grid_constant__ WeightJob job, int64_t m, const float* sums, const float* factors) {
+__global__ void __launch_bounds__(kThreads) scale_back_kernel(const __grid_constant__ WeightJob job, DType dtype,
+                                                              int64_t m, const float* sums, const float* factors) {
   const int64_t column = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (column >= job.n) return;
   for (int64_t row = blockIdx.y; row < m; row += gridDim.y) {
-    store_product<X>(job, row, column, __fmul_rn(sums[row * job.n + column], factors[row]));
+    store_product(dtype, job, row, column, __fmul_rn(sums[row * job.n + column], factors[row]));
   }
 }
 
@@ -76,7 +75,7 @@ void multiply(Device device, const WeightPlan& plan) {
     product.jobs[0] = {weights.as<void>(), job.n, sums.as<void>(), nullptr, nullptr};
     multiply_weights(device, product);
     const dim3 grid(blocks_for(job.n), static_cast<unsigned>(std::min<int64_t>(m, 65535)));
-    scale_back_kernel<X><<<grid, kThreads, 0, use.stream>>>(job, m, sums.as<const float>(), factors);
+    scale_back_kernel<<<grid, kThreads, 0, use.stream>>>(job, plan.x_dtype, m, sums.as<const float>(), factors);
     check_launch(device, "matmul");
   }
 }

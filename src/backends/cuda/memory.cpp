@@ -113,7 +113,7 @@ class Staging {
 // Never destroyed, as the runtime.
 Staging& staging(Device device) {
   static std::mutex mutex;
-  static auto* stagings = new std::array<Staging*, 256>{};
+  static auto* stagings = new std::array<Staging*, kMostDevices>{};
   const std::lock_guard lock(mutex);
   Staging*& found = (*stagings)[static_cast<size_t>(device.index())];
   if (!found) found = new Staging(device);

@@ -14,6 +14,20 @@ bool fits(const Tensor& weight, DType dtype, int64_t n, int64_t k) {
          weight.strides()[0] == k && k % 8 == 0 && aligned(weight.raw(), 16);
 }
 
+// Where the biases of all experts lie, one behind the other; null: there are none. False: they do not.
+bool list_biases(std::span<const ExpertWeights> experts, const Tensor* ExpertWeights::*part, int64_t n,
+                 const float*& first) {
+  first = experts[0].*part ? data_of<const float>(*(experts[0].*part)) : nullptr;
+  for (size_t i = 0; i < experts.size(); ++i) {
+    const Tensor* bias = experts[i].*part;
+    if ((bias == nullptr) != (first == nullptr)) return false;
+    if (bias && (bias->strides()[0] != 1 || data_of<const float>(*bias) != first + static_cast<int64_t>(i) * n)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // False: some weights are not as the kernels need them.
 bool list_experts(std::span<const ExpertWeights> experts, ExpertTable& gates, ExpertTable& downs) {
   const int64_t inner = experts[0].gate->dim(0), hidden = experts[0].gate->dim(1);
@@ -29,7 +43,9 @@ bool list_experts(std::span<const ExpertWeights> experts, ExpertTable& gates, Ex
     gates.second[i] = of.up->raw();
     downs.first[i] = of.down->raw();
   }
-  return true;
+  return list_biases(experts, &ExpertWeights::gate_bias, inner, gates.first_bias) &&
+         list_biases(experts, &ExpertWeights::up_bias, inner, gates.second_bias) &&
+         list_biases(experts, &ExpertWeights::down_bias, hidden, downs.first_bias);
 }
 
 // Experts of f16 or bf16, few rows: gate and up of each row alone, then down of all of a token's.
@@ -61,7 +77,7 @@ void mix_rows(Device device, const MixPlan& mix, RowPlans plans) {
 }  // namespace
 
 bool mix_experts(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
-                 std::span<const ExpertWeights> experts, const Tensor& residual, const Tensor& out) {
+                 std::span<const ExpertWeights> experts, ExpertGate gate, const Tensor& residual, const Tensor& out) {
   const Tensor& x = input.x;
   const int64_t tokens = x.dim(0);
   MixPlan mix{};
@@ -83,6 +99,7 @@ bool mix_experts(const LinearInput& input, const ExpertRouter& router, const Exp
   mix.residual = data_or_null<const float>(residual);
   mix.out = data_of<float>(out);
   mix.experts = static_cast<int>(experts.size());
+  mix.clamped = gate == ExpertGate::kClamped;
   mix.chosen = mix.gates.chosen = mix.downs.chosen = static_cast<int>(choice.chosen);
   RoutePlan choosing{};
   choosing.input = mix.input;
@@ -96,12 +113,14 @@ bool mix_experts(const LinearInput& input, const ExpertRouter& router, const Exp
   choosing.arrived = use.counters;
   choosing.experts = mix.experts;
   choosing.chosen = mix.chosen;
+  choosing.groups = static_cast<int>(choice.groups);
+  choosing.chosen_groups = static_cast<int>(choice.chosen_groups);
   choosing.renormalize = choice.renormalize;
   choosing.sigmoid = choice.sigmoid;
   choosing.scale = choice.scale;
   const RowPlans plans(mix);
-  const bool known =
-      packed ? fits_packed_experts(mix) : fits_one_row(use, plans.gate) && fits_one_row(use, plans.down, mix.chosen);
+  const bool known = packed ? fits_packed_experts(use, mix)
+                            : fits_one_row(use, plans.gate) && fits_one_row(use, plans.down, mix.chosen);
   if (!known || !fits_routing(use, choosing)) return false;
 
   const int64_t rows = tokens * mix.chosen;
@@ -115,10 +134,10 @@ bool mix_experts(const LinearInput& input, const ExpertRouter& router, const Exp
   route(device, choosing);
   if (packed) {
     // With fewer experts than visits, tokens meet in some.
-    const bool few = rows <= std::min<int64_t>(kFewRows, mix.experts) && fits_packed_visits(use, mix);
+    const bool few = mix.is_plain() && rows <= std::min<int64_t>(kFewRows, mix.experts) && fits_packed_visits(use, mix);
     few ? mix_packed_visits(device, mix) : mix_packed_experts(device, mix);
   } else {
-    rows <= kFewRows ? mix_rows(device, mix, plans) : mix_grouped(device, mix);
+    mix.is_plain() && rows <= kFewRows ? mix_rows(device, mix, plans) : mix_grouped(device, mix);
   }
   return true;
 }

@@ -11,8 +11,10 @@
 //   scales<kAligned>(row, left)     what a row's codes are multiplied with; `left` groups of it are there
 // kAligned: the row's blocks lie at a multiple of 16 bytes. Where kWhole says so they always do.
 // Of formats by 32 each group has scales of its own in f16, and so have the activations; those by 256 have whole
-// numbers for the groups and, like the activations, one scale for all. kSums: of how many sums of activations' codes in
-// a super the format makes use, because codes count from a minimum of their group on, or from kOffset.
+// numbers for the groups and, like the activations, one scale for all. kSums: how many sums of activations' codes there
+// are in a super. kUsesSums: the format needs them, because codes count from a minimum of their group on, or from
+// kOffset. kUnit: what a block's scale is multiplied with. kBookBytes: of the codebook that fetch_book(from, thread,
+// threads) has to bring to shared memory before.
 namespace wick::cuda {
 
 inline constexpr int kSuper = 256;  // rows are filled up with zeros to a multiple of it
@@ -43,6 +45,10 @@ __host__ __device__ __forceinline__ int place_of_columns(Order order, int column
 template <typename Block>
 struct Codes {
   static constexpr bool kKnown = false;
+};
+struct NoBook {
+  static constexpr int kBookBytes = 0;
+  static __device__ __forceinline__ void fetch_book(const void*, int, int) {}
 };
 
 // kCount words at an even place; kAligned: `at` bytes behind a multiple of 4. Words behind them are not read.
@@ -78,6 +84,10 @@ __device__ __forceinline__ uint32_t nibbles(uint32_t word, int high) { return wo
 // Bytes below 128, each less the same number of at most 128.
 __device__ __forceinline__ uint32_t bytes_less(uint32_t bytes, uint32_t number) {
   return ((bytes | 0x80808080u) - number * 0x01010101u) ^ 0x80808080u;
+}
+// The last bytes of four words.
+__device__ __forceinline__ uint32_t pack_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 }
 __device__ __forceinline__ int byte_at(uint32_t word, int i) {
   return static_cast<int>(__byte_perm(word, 0, 0x4440u | static_cast<uint32_t>(i)));

@@ -75,14 +75,16 @@ __device__ __forceinline__ float multiply_rows(const uint8_t* upper, const uint8
                                                const int16_t* x_sums) {
   const LaneScales of[2] = {Format::scales_of_lane(upper, t), Format::scales_of_lane(lower, t)};
   const RowDots<Format> dots(upper, lower, g, t, own);
-  int total[2], sums[2];
+  int total[2], sums[2] = {};
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const uint32_t bytes = of[r].bytes;
     const auto& dot = dots.at[r];
     if constexpr (Format::Scales::kSteps == 1) {
       total[r] = byte_at(bytes, 0) * dot[0] + byte_at(bytes, 1) * dot[1];
-      if constexpr (kSums == Format::kSums) {
+      if constexpr (!Format::kUsesSums) {
+        sums[r] = 0;
+      } else if constexpr (kSums == Format::kSums) {
         sums[r] = __dp2a_hi(*reinterpret_cast<const int*>(x_sums + 2 * t), static_cast<int>(bytes), 0);
       } else {
         const uint2 four = *reinterpret_cast<const uint2*>(x_sums + 4 * t);  // of both halves of two groups
@@ -93,20 +95,25 @@ __device__ __forceinline__ float multiply_rows(const uint8_t* upper, const uint8
     } else {
       total[r] = signed_byte_at(bytes, 0) * dot[0] + signed_byte_at(bytes, 1) * dot[1] +
                  signed_byte_at(bytes, 2) * dot[2] + signed_byte_at(bytes, 3) * dot[3];
-      const int2 four = *reinterpret_cast<const int2*>(x_sums + 4 * t);
-      sums[r] = __dp2a_hi(four.y, static_cast<int>(bytes), __dp2a_lo(four.x, static_cast<int>(bytes), 0));
+      if constexpr (Format::kUsesSums) {
+        const int2 four = *reinterpret_cast<const int2*>(x_sums + 4 * t);
+        const auto by = static_cast<int>(Format::kOffset != 0 ? bytes : of[r].half_mins);
+        sums[r] = __dp2a_hi(four.y, by, __dp2a_lo(four.x, by, 0));
+      }
     }
   }
   // Lanes with an odd t have the lower row from here on.
   const bool odd = t % 2 != 0;
   int row_total = odd ? total[1] : total[0], row_sums = odd ? sums[1] : sums[0];
   row_total += __shfl_xor_sync(0xffffffffu, odd ? total[0] : total[1], 1);
-  row_sums += __shfl_xor_sync(0xffffffffu, odd ? sums[0] : sums[1], 1);
   row_total += __shfl_xor_sync(0xffffffffu, row_total, 2);
-  row_sums += __shfl_xor_sync(0xffffffffu, row_sums, 2);
+  if constexpr (Format::kUsesSums) {
+    row_sums += __shfl_xor_sync(0xffffffffu, odd ? sums[0] : sums[1], 1);
+    row_sums += __shfl_xor_sync(0xffffffffu, row_sums, 2);
+  }
   const uint32_t scales = odd ? of[1].scales : of[0].scales;
   return super_value<Format>(row_total, row_sums,
-                             half_bits(static_cast<uint16_t>(scales)) * (1.0f / RowDots<Format>::kFactor),
+                             half_bits(static_cast<uint16_t>(scales)) * (Format::kUnit / RowDots<Format>::kFactor),
                              half_bits(static_cast<uint16_t>(scales >> 16)));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backends/cuda/codes_by_256.cuh"
 #include "backends/cuda/codes_by_32.cuh"
+#include "backends/cuda/codes_of_books.cuh"
 #include "backends/cuda/input_rows.cuh"
 
 // Activations that meet packed weights: rounded to 8 bits, with one scale for each 32 or 256 columns.
@@ -35,10 +35,6 @@ using InputScalesOf = InputScales<Format::kBy32, Format::kSums>;
 __device__ __forceinline__ uint32_t magnitude(float4 x) {  // as bits, so that infinity and NaN win
   const auto bits = [](float one) { return __float_as_uint(one) & 0x7fffffffu; };
   return max(max(bits(x.x), bits(x.y)), max(bits(x.z), bits(x.w)));
-}
-// The last bytes of four words.
-__device__ __forceinline__ uint32_t pack_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 }
 
 // A scale and what codes are made with. Numbers that are not finite make the scale NaN.

@@ -35,12 +35,21 @@ struct PlaneRows {
   Scratch codes, scales;
 };
 
-template <typename X>
-__device__ __forceinline__ void store_product(const WeightJob& job, int64_t token, int64_t row, float product) {
+__device__ __forceinline__ void store_as(DType dtype, void* out, int64_t at, float value) {
+  if (dtype == DType::kF32) {
+    static_cast<float*>(out)[at] = value;
+  } else if (dtype == DType::kF16) {
+    static_cast<__half*>(out)[at] = to<__half>(value);
+  } else {
+    static_cast<__nv_bfloat16*>(out)[at] = to<__nv_bfloat16>(value);
+  }
+}
+__device__ __forceinline__ void store_product(DType dtype, const WeightJob& job, int64_t token, int64_t row,
+                                              float product) {
   const int64_t at = token * job.n + row;
   if (job.bias) product += job.bias[row];
   if (job.residual) product += job.residual[at];
-  static_cast<X*>(job.out)[at] = to<X>(product);
+  store_as(dtype, job.out, at, product);
 }
 
 // Up to 8 rows of x, as many as there is room for.

@@ -16,22 +16,22 @@ inline constexpr int kPlanes = kBy32 ? 1 : 2;
 template <bool kBy32>
 inline constexpr int kCodeBytes = kBy32 ? 2 : 1;  // of a column, of x and of a plane
 
-// What the sums of a tile's rows are multiplied with, of a super.
-template <bool kBy32, bool kMinima>
+// What the sums of a tile's rows are multiplied with, of a super that has kMinima.
+template <bool kBy32, int kMinima>
 struct TileNotes {
   float2 scales[kPlaneTile];  // of the sum, of the minima
+  __half mins[kPlaneTile][kMinima];
 };
 template <>
-struct TileNotes<false, true> {
+struct TileNotes<false, 0> {
   float2 scales[kPlaneTile];
-  __half mins[kPlaneTile][8];
 };
 template <>
-struct TileNotes<true, false> {
+struct TileNotes<true, 0> {
   float steps[8][kPlaneTile];  // of groups; rows at note_place
 };
 template <>
-struct TileNotes<true, true> {
+struct TileNotes<true, 8> {
   float steps[8][kPlaneTile], mins[8][kPlaneTile];
 };
 // A thread has pairs of rows 8 apart; those of two pairs lie together.
@@ -39,10 +39,17 @@ __host__ __device__ __forceinline__ int note_place(int row) {
   return row / 16 * 16 + row % 8 / 2 * 4 + row / 8 % 2 * 2 + row % 2;
 }
 
+// Where sums stand for an offset planes need none.
 template <typename Format>
-inline constexpr bool kHasMinima = Format::kSums == 8;  // 16: sums stand for an offset, which planes do not have
+inline constexpr int kMinimaOf = [] {
+  if constexpr (Format::kBy32) {
+    return Format::kSums;
+  } else {
+    return Format::kUsesSums && Format::kOffset == 0 ? Format::kSums : 0;
+  }
+}();
 template <typename Format>
-using TileNotesOf = TileNotes<Format::kBy32, kHasMinima<Format>>;
+using TileNotesOf = TileNotes<Format::kBy32, kMinimaOf<Format>>;
 
 // Where a row of a job lies among the planes' rows.
 __host__ __device__ __forceinline__ int64_t plane_row(const WeightPlan& plan, int job, int64_t row) {

@@ -49,7 +49,7 @@ __device__ __forceinline__ float less_minima(float sum, float scale, float minim
 // The same, or with what sums of codes are multiplied with because codes count from kOffset on.
 template <typename Format>
 __device__ __forceinline__ float super_value(int sum, int of_sums, float scale, float min_scale) {
-  if constexpr (Format::kOffset != 0) {
+  if constexpr (Format::kOffset != 0 || !Format::kUsesSums) {
     return __fmul_rn(static_cast<float>(sum - of_sums * Format::kOffset), scale);
   } else {
     return less_minima(static_cast<float>(sum), scale, static_cast<float>(of_sums), min_scale);
@@ -149,14 +149,15 @@ __device__ __forceinline__ void multiply_super(float (&sum)[kRowTiles][kTiles][4
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
       const float x_scales[2] = {scales_of(tile * 8 + 2 * t)->scale, scales_of(tile * 8 + 2 * t + 1)->scale};
-      const auto* sums = scales_of(tile * 8 + g);
-      const uint32_t low = sums->low[t % (Format::kSums / 4)], high = sums->high[t % (Format::kSums / 4)];
 #pragma unroll
       for (int r = 0; r < kRowTiles; ++r) {
-        const uint32_t upper = of[2 * r].of_sums(t), lower = of[2 * r + 1].of_sums(t);
         int few[4] = {}, many[4] = {};
-        mma_half_bytes(few, upper, lower, low);
-        mma_half_bytes(many, upper, lower, high);
+        if constexpr (Format::kUsesSums) {
+          const auto* sums = scales_of(tile * 8 + g);
+          const uint32_t upper = of[2 * r].of_sums(t), lower = of[2 * r + 1].of_sums(t);
+          mma_half_bytes(few, upper, lower, sums->low[t % (Format::kSums / 4)]);
+          mma_half_bytes(many, upper, lower, sums->high[t % (Format::kSums / 4)]);
+        }
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const auto& row = of[2 * r + e / 2];
@@ -221,11 +222,13 @@ __device__ __forceinline__ void multiply_diagonal(float (&sum)[2], const uint8_t
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       int few = 0, many = 0;
+      if constexpr (Format::kUsesSums) {
 #pragma unroll
-      for (int i = 0; i < Format::kSums / 4; ++i) {
-        const auto four = static_cast<int>(of[r].of_sums(i));
-        few = __dp4a(four, static_cast<int>(x_scales[r]->low[i]), few);
-        many = __dp4a(four, static_cast<int>(x_scales[r]->high[i]), many);
+        for (int i = 0; i < Format::kSums / 4; ++i) {
+          const auto four = static_cast<int>(of[r].of_sums(i));
+          few = __dp4a(four, static_cast<int>(x_scales[r]->low[i]), few);
+          many = __dp4a(four, static_cast<int>(x_scales[r]->high[i]), many);
+        }
       }
       const float value = super_value<Format>(total[r], few + many * 64, of[r].scale, of[r].min_scale);
       sum[r] = __fmaf_rn(value, x_scales[r]->scale, sum[r]);
@@ -286,15 +289,18 @@ bool fits_fetched_rows(const Runtime& use, const WeightPlan& plan, const HasRoom
   return fits;
 }
 
-// Body(Block{}, X{}) for formats that have Codes.
+// Body(Block{}) for formats that have Codes.
 template <typename Body>
-void visit_codes(const WeightPlan& plan, const Body& body) {
-  visit_packed(plan.dtype, [&](auto block) {
-    if constexpr (Codes<decltype(block)>::kKnown) {
-      if (plan.x_dtype == DType::kF32) return body(block, float{});
-      plan.x_dtype == DType::kF16 ? body(block, __half{}) : body(block, __nv_bfloat16{});
-    }
+void visit_codes(DType dtype, const Body& body) {
+  visit_packed(dtype, [&](auto block) {
+    if constexpr (Codes<decltype(block)>::kKnown) body(block);
   });
+}
+// Body(X{}) with what activations are.
+template <typename Body>
+void visit_input(DType dtype, const Body& body) {
+  if (dtype == DType::kF32) return body(float{});
+  dtype == DType::kF16 ? body(__half{}) : body(__nv_bfloat16{});
 }
 
 }  // namespace wick::cuda

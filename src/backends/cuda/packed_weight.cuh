@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backends/cuda/codebooks.h"
 #include "backends/cuda/types.cuh"
 #include "quant/codebooks.h"
 #include "quant/group4.h"
@@ -33,12 +34,6 @@
 // one
 // (__fmul_rn), never fused.
 namespace wick::cuda {
-
-// The tables of quant/codebooks.h on the device.
-struct Codebooks {
-  const uint64_t *iq2_xxs, *iq2_xs, *iq2_s, *iq1;
-  const uint32_t *iq3_xxs, *iq3_s;
-};
 
 __device__ __forceinline__ float half_bits(uint16_t bits) { return __half2float(__ushort_as_half(bits)); }
 __device__ __forceinline__ float scaled(float step, int code) { return __fmul_rn(step, static_cast<float>(code)); }

@@ -20,19 +20,19 @@ struct PlanePlan {
 };
 
 // kCluster: two blocks of a cluster have the same weights and fetch half of their rows each.
-template <bool kBy32_, bool kMinima_, int kCluster>
+template <bool kBy32_, int kMinima_, int kCluster>
 struct PlaneShape {
-  static constexpr bool kBy32 = kBy32_, kMinima = kMinima_;
-  static constexpr int cluster = kCluster;
+  static constexpr bool kBy32 = kBy32_;
+  static constexpr int kMinima = kMinima_, cluster = kCluster;
   using Notes = TileNotes<kBy32, kMinima>;
-  using XNotes = InputScales<kBy32, kMinima ? 8 : kBy32 ? 0 : 16>;
+  using XNotes = InputScales<kBy32, (kMinima > 0 ? kMinima : kBy32 ? 0 : 16)>;
   static constexpr int x_bytes = kPlaneTokens * kBoxBytes, half_bytes = kPlaneTile / 2 * kBoxBytes,
                        plane_bytes = 2 * half_bytes;
   static constexpr int stage_bytes = x_bytes + kPlanes<kBy32> * plane_bytes;
   static constexpr int boxes = kSuper * kCodeBytes<kBy32> / kBoxBytes;  // of a super
   static constexpr int x_note_bytes = kPlaneTokens * static_cast<int>(sizeof(XNotes));
   static constexpr int note_bytes = x_note_bytes + static_cast<int>(sizeof(Notes));
-  static constexpr int stages = kBy32 ? 7 : 5, note_slots = kBy32 && kMinima ? 2 : 3;
+  static constexpr int stages = kBy32 ? 7 : 5, note_slots = (kBy32 && kMinima > 0) || kMinima == 16 ? 2 : 3;
   static constexpr int bytes = stages * stage_bytes + note_slots * note_bytes + kSwizzleBytes;
   static_assert(boxes == (kBy32 ? kSuperGroups / 2 : 2) && half_bytes % kSwizzleBytes == 0 && note_bytes % 16 == 0 &&
                 bytes <= 226 * 1024);

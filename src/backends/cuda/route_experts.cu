@@ -15,6 +15,7 @@ struct Choice {
   float parts[kWarps], ranked[kMostChosen];  // ranked: scores from the best on
   uint32_t chosen[kWarps];                   // a bit for each expert
   __align__(16) uint64_t keys[kMostExperts];
+  float of_experts[kMostExperts], of_groups[kMostExperts];  // scores, where groups are chosen
 };
 
 // Larger for larger values, and of equal ones for the smaller expert; what is no number comes last.
@@ -22,6 +23,32 @@ __device__ __forceinline__ uint64_t order_key(float value, int expert) {
   const uint32_t bits = isnan(value) ? 0xff800000u : __float_as_uint(value == 0 ? 0 : value);
   const uint32_t rising = bits >> 31 ? ~bits : bits | 0x80000000u;
   return uint64_t{rising} << 32 | static_cast<uint32_t>(kMostExperts - expert);
+}
+
+// The score, or -inf for experts outside the best groups, as keep_best_groups of nn/moe.cpp: a group is as good as its
+// best expert or, with sigmoids, its two best together; of equal ones the first counts.
+__device__ float in_best_group(const RoutePlan& plan, float score, Choice& shared) {
+  const int expert = static_cast<int>(threadIdx.x), size = plan.experts / plan.groups, group = expert / size;
+  shared.of_experts[expert] = score;
+  __syncthreads();
+  if (expert < plan.groups) {
+    float first = -INFINITY, second = -INFINITY;
+    for (int i = expert * size; i < (expert + 1) * size; ++i) {
+      const float of = shared.of_experts[i];
+      second = of > first ? first : of > second ? of : second;
+      first = of > first ? of : first;
+    }
+    shared.of_groups[expert] = plan.sigmoid ? first + second : first;
+  }
+  __syncthreads();
+  if (expert >= plan.experts) return -INFINITY;
+  const float own = shared.of_groups[group];
+  int better = 0;
+  for (int i = 0; i < plan.groups; ++i) {
+    const float of = shared.of_groups[i];
+    better += of > own || (of == own && i < group);
+  }
+  return better < plan.chosen_groups ? score : -INFINITY;
 }
 
 // A block chooses for a token, each thread having an expert. As expert_weights of nn/moe.cpp: the best by score and
@@ -37,8 +64,9 @@ __device__ void choose(const RoutePlan& plan, int64_t token, Choice& shared) {
     score = exists ? expf(score - most) : 0;
     score /= block_combine(score, shared.parts, 0.0f, [](float a, float b) { return a + b; });
   }
-  const uint64_t key =
-      exists ? order_key(plan.selection_bias ? score + plan.selection_bias[expert] : score, expert) : 0;
+  float chance = exists && plan.selection_bias ? score + plan.selection_bias[expert] : score;
+  if (plan.groups > 1) chance = in_best_group(plan, chance, shared);
+  const uint64_t key = exists ? order_key(chance, expert) : 0;
   shared.keys[expert] = key;
   __syncthreads();
   int rank = 0;  // how many are better
@@ -143,7 +171,7 @@ __global__ void __launch_bounds__(kThreads) route_kernel(const __grid_constant__
 }
 
 constexpr int kManyTokens = 8;    // of a block where there are many
-constexpr int kOwnShared = 4096;  // bytes of shared memory besides x
+constexpr int kOwnShared = 6144;  // bytes of shared memory besides x
 static_assert(sizeof(Choice) + sizeof(InputRow<float, false, false>::Shared) + 1024 <= kOwnShared);
 
 template <typename W, int kTokens>

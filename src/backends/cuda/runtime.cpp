@@ -13,7 +13,6 @@
 namespace wick::cuda {
 namespace {
 
-constexpr int kMostDevices = 256;  // what Device can name
 constexpr int kCountersPerProcessor = 512;
 constexpr size_t kLeast = 512, kLarge = size_t{16} << 20, kLargeStep = size_t{2} << 20;
 

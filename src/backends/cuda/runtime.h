@@ -8,6 +8,8 @@
 
 namespace wick::cuda {
 
+inline constexpr int kMostDevices = 256;  // what Device can name
+
 // What Wick holds of a device. All work of a device goes through one stream, in order: memory that one kernel is done
 // with may be handed to the next one at once, from whichever thread.
 struct Runtime {
