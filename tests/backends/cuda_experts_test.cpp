@@ -220,6 +220,8 @@ TEST_F(CudaExperts, AsOneByOne) {
                           Sizes{DType::kI8Channel, DType::kGroup8, 320, 448, 7, 2, false},
                           // Biases and the clamped activation, also of experts that are not packed.
                           Sizes{DType::kMXFP4, DType::kMXFP4, 384, 448, 32, 4, false, true},
+                          Sizes{DType::kMXFP4, DType::kMXFP4, 2880, 1472, 20, 4, false, true},
+                          Sizes{DType::kMXFP4, DType::kMXFP4, 704, 192, 70, 3, true, false},
                           Sizes{DType::kQ4_K, DType::kQ6_K, 512, 256, 8, 2, false, true},
                           Sizes{DType::kBF16, DType::kBF16, 264, 136, 32, 4, false, true},
                           Sizes{DType::kF16, DType::kF16, 520, 1032, 6, 3, true, true},

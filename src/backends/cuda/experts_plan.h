@@ -34,7 +34,7 @@ struct MixPlan {
   int experts, chosen;
   bool clamped;  // gate and up by clamped_gated
 
-  // Biases and another activation than silu: kernels for many visits have them.
+  // Neither biases nor another activation than silu: kernels for few visits take nothing else.
   bool is_plain() const { return !clamped && !gates.first_bias && !gates.second_bias && !downs.first_bias; }
 };
 
