@@ -382,7 +382,7 @@ bool fits_hopper(Device device, const AttentionPlan& plan) {
   const auto in_rows = [&](int64_t block, int64_t head, int64_t row) {
     return block % row == 0 && head % row == 0 && pool.blocks * block / row < int64_t{1} << 30;
   };
-  return runtime(device).hopper && (pool.dim == 64 || pool.dim == 128) &&
+  return runtime(device).hopper && !pool.key_scale && (pool.dim == 64 || pool.dim == 128) &&
          in_rows(pool.key_block, pool.key_head, kBoxColumns) && in_rows(pool.value_block, pool.value_head, pool.dim) &&
          plan.query_row % 4 == 0 && plan.query_head % 4 == 0 && aligned(plan.query, 16) && aligned(plan.out, 8);
 }

@@ -43,9 +43,9 @@ __device__ __forceinline__ float weighted(float a, float b, float c, float d) {
   return __fmaf_rn(a, b, __fmul_rn(c, d));
 }
 
-// Keys in f16 or bf16 and heads of the sizes that visit_heads knows: on the tensor cores.
+// Pools and heads that visit_heads knows: on the tensor cores.
 bool fits_tensor_cores(const AttentionPlan& plan, DType pool);
-// Whether that has a block for each split, as plans with a new key and value need.
+// Whether that has a block for each split, as plans with a new key and value need, which are not in 8 bits.
 bool goes_in_splits(Device device, const AttentionPlan& plan, int64_t table_blocks);
 // Whether that turns queries itself where keys and values are in the pool.
 bool turns_queries(Device device, const AttentionPlan& plan, int64_t table_blocks);

@@ -1,8 +1,8 @@
 #include "backends/cuda/attention_tiles.cuh"
 
-// Attention of few rows over keys and values in f16 or bf16. A block has 16 rows and one split of their keys: each of
-// its warps multiplies one tile of keys, then, with the weights of all, one part of the values' components. The last
-// block to be done merges the splits.
+// Attention of few rows over keys and values in f16, bf16 or 8 bits. A block has 16 rows and one split of their keys:
+// each of its warps multiplies one tile of keys, then, with the weights of all, one part of the values' components. The
+// last block to be done merges the splits.
 namespace wick::cuda {
 namespace {
 
@@ -20,10 +20,31 @@ struct SplitMemory {
 // The warp's tile: keys in a first group of copies, values in a second one. What nobody sees becomes 0.
 template <typename T, int kDim>
 __device__ __forceinline__ void start_tile(const AttentionPlan& plan, const int32_t* table, int kv_head, int tile,
-                                           int first, int last, uint32_t place) {
+                                           int first, int last, char* memory) {
   const PoolPlan& pool = plan.pool;
   const int lane = threadIdx.x % 32;
-  constexpr int kChunks = kTokens * kDim / 8;  // of 16 bytes in a block, keys or values
+  constexpr int kChunks = kTokens * kDim / 8;  // of 8 components in a block, keys or values
+  if constexpr (OnCores<T>::kScaled) {
+    const auto from = [&](auto values, int i) {
+      const int b = i / kChunks, block = tile * (kKeys / kTokens) + b, in_block = i - b * kChunks;
+      const int at = block * kTokens + in_block / (kDim / 8);
+      const bool is_there = values() ? at >= first && at <= last : block >= first / kTokens && block <= last / kTokens;
+      if (!is_there) return static_cast<const T*>(nullptr);
+      const int64_t id = table[block];
+      const T* of = values() ? static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head
+                             : static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
+      return of + in_block * 8;
+    };
+    constexpr int kAll = kKeys / kTokens * kChunks;
+    widen_chunks<typename OnCores<T>::Key, kAll, 32>(
+        lane, [&](int i) { return from(std::false_type(), i); },
+        [&](int i) { return memory + key_place<kDim>(0, i / kChunks, i % kChunks); });
+    widen_chunks<typename OnCores<T>::Value, kAll, 32>(
+        lane, [&](int i) { return from(std::true_type(), i); },
+        [&](int i) { return memory + value_place<kDim>(0, i / kChunks, i % kChunks); });
+    return;
+  }
+  const uint32_t place = shared_address(memory);
   const T* value[kKeys / kTokens];
   bool valid[kKeys / kTokens];
 #pragma unroll
@@ -57,7 +78,7 @@ template <typename T, int kDim>
 __device__ __forceinline__ void fetch_tile(const AttentionPlan& plan, const int32_t* table, int kv_head, int tile,
                                            int first, int last) {
   const PoolPlan& pool = plan.pool;
-  constexpr int kLines = kTokens * kDim * 2 / 128;  // of a block, keys or values
+  constexpr int kLine = 128 / sizeof(T), kLines = kTokens * kDim / kLine;  // of a block, keys or values
 #pragma unroll
   for (int b = 0; b < kKeys / kTokens; ++b) {
     const int block = tile * (kKeys / kTokens) + b;
@@ -66,8 +87,8 @@ __device__ __forceinline__ void fetch_tile(const AttentionPlan& plan, const int3
     const auto* key = static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
     const auto* value = static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head;
     for (int i = threadIdx.x % 32; i < kLines; i += 32) {
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(key + i * 64));
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(value + i * 64));
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(key + i * kLine));
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(value + i * kLine));
     }
   }
 }
@@ -244,6 +265,10 @@ __device__ void merge_splits(const AttentionPlan& plan, const TileRows& tile, in
 template <typename T, int kDim, bool kTurns, bool kSimple>
 __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_constant__ AttentionPlan plan) {
   using M = SplitMemory<kDim>;
+  using Key = typename OnCores<T>::Key;
+  using Value = typename OnCores<T>::Value;
+  constexpr bool kScaled = OnCores<T>::kScaled;
+  static_assert(!kTurns || !kScaled);
   extern __shared__ __align__(128) char memory[];
   __shared__ bool is_last;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
@@ -276,8 +301,15 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     if (works) fetch_tile<T, kDim>(plan, table, kv_head, tile, first, last);
     wait_for_previous();
   }
-  if (works) start_tile<T, kDim>(plan, table, kv_head, tile, first, last, keys);
+  if (works) start_tile<T, kDim>(plan, table, kv_head, tile, first, last, my_tile);
   const bool adds = kTurns && works && last == end.position && tile == last / kKeys;
+  float key_scale = 0, value_scale = 0;  // of the tile's key `lane`, in 8 bits
+  if constexpr (kScaled) {
+    const int block = (tile * kKeys + lane) / kTokens;
+    const bool is_there = works && block >= first / kTokens && block <= last / kTokens;
+    key_scale = scale_of_key<false>(plan.pool, table, kv_head, tile, is_there);
+    value_scale = scale_of_key<true>(plan.pool, table, kv_head, tile, is_there);
+  }
   NewTurn<kDim, kSimple> query_turn, key_turn;
   if constexpr (kTurns) {
     query_turn.prepare(plan.turns, plan.turns.query_weight, tile_rows.start);
@@ -298,14 +330,14 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     if constexpr (kTurns) {
       take_queries<T, kDim>(tile_rows, shared_address(packed), query);
     } else {
-      load_queries<T, kDim>(plan, rows, query);
+      load_queries<Key, kDim>(plan, rows, query);
     }
     uint32_t odd = 0;
     // Rows of several tokens: see tiles_kernel.
     const bool masked =
         begin.position != end.position && (tile * kKeys + kKeys - 1 > begin.position || tile * kKeys < end.first ||
                                            (tile + 1) * kKeys > last + 1 || tile * kKeys < first);
-    if (masked) {
+    if (!kScaled && masked) {
       wait_copies<0>();
       __syncwarp();
       take_out_odd<T, kDim>(my_tile, lane, 32, [&](int key) { odd |= 1u << key; });
@@ -314,8 +346,11 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     }
     wait_copies<1>();
     __syncwarp();
-    if (adds) token.put_key(my_tile);
-    multiply_keys<T, kDim>(query, keys, scores);
+    if constexpr (kTurns) {
+      if (adds) token.put_key(my_tile);
+    }
+    multiply_keys<Key, kDim>(query, keys, scores);
+    if constexpr (kScaled) scale_scores<false>(scores, key_scale);
     float most[2] = {-INFINITY, -INFINITY};
     finish_scores<kSimple>(plan, rows, tile, odd, scores, most);
     if (t == 0) {
@@ -332,22 +367,27 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
       most[1] = fmaxf(most[1], tile_most[i * kRows + g + 8]);
     }
     weigh_scores(most, scores, local);
+    if constexpr (kScaled) scale_scores<true>(scores, value_scale);
     locals[(warp * 2) * 32 + lane] = local[0];
     locals[(warp * 2 + 1) * 32 + lane] = local[1];
 #pragma unroll
     for (int b = 0; b < 2; ++b) {
       uint32_t weights[4];
-      pack_weights<T>(scores, b, weights);
+      pack_weights<Value>(scores, b, weights);
       packed[(warp * 2 + b) * 32 + lane] = {weights[0], weights[1], weights[2], weights[3]};
     }
     wait_copies<0>();
-    if (adds) {
-      __syncwarp();
-      token.put_value(my_tile);
+    if constexpr (kTurns) {
+      if (adds) {
+        __syncwarp();
+        token.put_value(my_tile);
+      }
     }
   }
   __syncthreads();
-  if (adds) token.keep();
+  if constexpr (kTurns) {
+    if (adds) token.keep();
+  }
 
   constexpr int kSixteens = (kDim / 16 + kWarps - 1) / kWarps;  // of components, of this warp
   const auto has = [&](int j) { return kDim / 16 % kWarps == 0 || warp * kSixteens + j < kDim / 16; };
@@ -370,8 +410,8 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
         uint32_t v[4];
         const int chunk = (warp * kSixteens + j) * 2 + lane / 16;
         load_matrices_transposed(v, value_place<kDim>(from, b, lane % 16 * (kDim / 8) + chunk));
-        mma<T>(sums[2 * j], weights, v[0], v[1]);
-        mma<T>(sums[2 * j + 1], weights, v[2], v[3]);
+        mma<Value>(sums[2 * j], weights, v[0], v[1]);
+        mma<Value>(sums[2 * j + 1], weights, v[2], v[3]);
       }
     }
   }
@@ -442,10 +482,10 @@ void launch(Device device, AttentionPlan plan) {
   const std::false_type no;
   const bool plain = plan.soft_cap <= 0 && !plan.slopes;
   if (!plan.key) return plain ? run(no, yes) : run(no, no);
-  if constexpr (KeyTile<kDim>::kTurned) {
+  if constexpr (KeyTile<kDim>::kTurned && !OnCores<T>::kScaled) {
     if (plain && HalvesTurn<kDim>::fits(plan.turns)) return run(yes, yes);
   }
-  run(yes, no);
+  if constexpr (!OnCores<T>::kScaled) run(yes, no);
 }
 
 }  // namespace
@@ -454,9 +494,9 @@ bool fits_splits(Device device, const AttentionPlan& plan, int splits) {
   return tile_count(plan) * plan.pool.kv_heads <= runtime(device).counter_count && splits <= 65535;
 }
 
-void attend_in_splits(Device device, AttentionPlan plan, bool half) {
+void attend_in_splits(Device device, AttentionPlan plan, DType pool) {
   plan.arrived = runtime(device).counters;
-  visit_heads(plan.pool.dim, half, [&]<typename T, int kDim>() { launch<T, kDim>(device, plan); });
+  visit_heads(plan.pool.dim, pool, [&]<typename T, int kDim>() { launch<T, kDim>(device, plan); });
 }
 
 }  // namespace wick::cuda

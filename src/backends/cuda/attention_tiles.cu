@@ -1,7 +1,7 @@
 #include "backends/cuda/attention_tiles.cuh"
 
-// Attention of many rows over keys and values in f16 or bf16: a warp has 16 rows, a block goes through all their keys.
-// Registers hold sums of kMostSums components; of larger heads several blocks take some of these each.
+// Attention of many rows over keys and values in f16, bf16 or 8 bits: a warp has 16 rows, a block goes through all
+// their keys. Registers hold sums of kMostSums components; of larger heads several blocks take some of these each.
 namespace wick::cuda {
 namespace {
 
@@ -42,9 +42,29 @@ __device__ __forceinline__ void merge(Mix<kSums>& into, const Mix<kSums>& other)
 // Copies the keys of a split, or its values, in the background; blocks that nobody sees become 0.
 template <typename T, int kDim, bool kValues>
 __device__ __forceinline__ void start_split(const AttentionPlan& plan, const int32_t* table, int kv_head, int split,
-                                            const TileSight& sight, uint32_t base) {
+                                            const TileSight& sight, char* memory) {
   const PoolPlan& pool = plan.pool;
-  constexpr int kChunks = kTokens * kDim / 8, kPerTile = kKeys / kTokens;  // chunks of 16 bytes in a block
+  constexpr int kChunks = kTokens * kDim / 8, kPerTile = kKeys / kTokens;  // chunks of 8 components in a block
+  if constexpr (OnCores<T>::kScaled) {
+    if (split > sight.last_split) return;
+    const auto from = [&](int i) {
+      const int b = i / kChunks, block = split * (kSplit / kTokens) + b;
+      if (!sight.has(block)) return static_cast<const T*>(nullptr);
+      const int64_t id = table[block];
+      const T* at = kValues ? static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head
+                            : static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
+      return at + (i - b * kChunks) * 8;
+    };
+    const auto place = [&](int i) {
+      const int b = i / kChunks, in_block = i - b * kChunks;
+      const auto tile = static_cast<uint32_t>(b / kPerTile * KeyTile<kDim>::kBytes);
+      return memory + (kValues ? value_place<kDim>(tile, b % kPerTile, in_block)
+                               : key_place<kDim>(tile, b % kPerTile, in_block));
+    };
+    using To = std::conditional_t<kValues, typename OnCores<T>::Value, typename OnCores<T>::Key>;
+    return widen_chunks<To, kSplit / kTokens * kChunks, kWarps * 32>(threadIdx.x, from, place);
+  }
+  const uint32_t base = shared_address(memory);
   if (split <= sight.last_split) {
     for (int b = 0; b < kSplit / kTokens; ++b) {
       const int block = split * (kSplit / kTokens) + b;
@@ -80,6 +100,9 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
   extern __shared__ __align__(128) char memory[];
   __shared__ uint32_t odd_keys[kTiles];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 4;
+  using Key = typename OnCores<T>::Key;
+  using Value = typename OnCores<T>::Value;
+  constexpr bool kScaled = OnCores<T>::kScaled;
   constexpr int kSums = kDim < kMostSums ? kDim : kMostSums;
   const int kv_head = blockIdx.y, first_sum = static_cast<int>(blockIdx.z) * kSums;
   let_next_start();
@@ -92,12 +115,12 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
   const LaneRows rows(plan, tile_rows, tile_rows.first_row + warp * kRows, kv_head);
 
   const uint32_t base = shared_address(memory);
-  start_split<T, kDim, false>(plan, table, kv_head, sight.first_split, sight, base);
-  start_split<T, kDim, true>(plan, table, kv_head, sight.first_split, sight, base);
+  start_split<T, kDim, false>(plan, table, kv_head, sight.first_split, sight, memory);
+  start_split<T, kDim, true>(plan, table, kv_head, sight.first_split, sight, memory);
   uint4* queries = reinterpret_cast<uint4*>(memory + TileMemory<kDim>::kQueries) + warp * (kDim / 16) * 32 + lane;
   {
     uint32_t query[kDim / 16][4];
-    load_queries<T, kDim>(plan, rows, query);
+    load_queries<Key, kDim>(plan, rows, query);
 #pragma unroll
     for (int i = 0; i < kDim / 16; ++i) queries[i * 32] = {query[i][0], query[i][1], query[i][2], query[i][3]};
   }
@@ -106,6 +129,16 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
   for (int split = sight.first_split; split <= sight.last_split; ++split) {
     wait_copies<1>();
     __syncthreads();
+    float key_scales[kTiles], value_scales[kTiles];  // of keys in 8 bits
+    if constexpr (kScaled) {
+#pragma unroll
+      for (int i = 0; i < kTiles; ++i) {
+        const int tile = split * kTiles + i;
+        const bool is_there = sight.has((tile * kKeys + lane) / kTokens);
+        key_scales[i] = scale_of_key<false>(plan.pool, table, kv_head, tile, is_there);
+        value_scales[i] = scale_of_key<true>(plan.pool, table, kv_head, tile, is_there);
+      }
+    }
     float scores[kTiles][kKeys / 8][4] = {};
 #pragma unroll
     for (int i = 0; i < kDim / 16; ++i) {
@@ -118,17 +151,23 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
         const int d = i * 16 + lane % 16;
         uint32_t k[4];
         load_matrices_transposed(k, key_place<kDim>(keys, b % kPerTile, d * 2 + lane / 16));
-        mma<T>(scores[b / kPerTile][b % kPerTile * 2], query, k[0], k[1]);
-        mma<T>(scores[b / kPerTile][b % kPerTile * 2 + 1], query, k[2], k[3]);
+        mma<Key>(scores[b / kPerTile][b % kPerTile * 2], query, k[0], k[1]);
+        mma<Key>(scores[b / kPerTile][b % kPerTile * 2 + 1], query, k[2], k[3]);
       }
+    }
+    if constexpr (kScaled) {
+#pragma unroll
+      for (int i = 0; i < kTiles; ++i) scale_scores<false>(scores[i], key_scales[i]);
     }
     // Some row of the block does not see all of these keys: values that are not finite would reach it, times 0. They
     // are taken out, and rows that do see them become NaN.
     const bool masked = sight.masks(split);
     if (masked) wait_copies<0>();
     __syncthreads();
-    start_split<T, kDim, false>(plan, table, kv_head, split + 1, sight, base);
-    if (masked) take_out_odd_of_split<T, kDim>(memory, odd_keys);
+    start_split<T, kDim, false>(plan, table, kv_head, split + 1, sight, memory);
+    if constexpr (!kScaled) {
+      if (masked) take_out_odd_of_split<T, kDim>(memory, odd_keys);
+    }
 
     Mix<kSums> mix;
 #pragma unroll
@@ -136,7 +175,7 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
       if (plain && !masked) {
         take_most(scores[i], mix.most);
       } else {
-        change_scores(plan, rows, split * kTiles + i, masked ? odd_keys[i] : 0, scores[i], mix.most);
+        change_scores(plan, rows, split * kTiles + i, masked && !kScaled ? odd_keys[i] : 0, scores[i], mix.most);
       }
     }
     share_most(mix.most);
@@ -148,23 +187,24 @@ __global__ void __launch_bounds__(kWarps * 32) tiles_kernel(const __grid_constan
       weigh_scores(mix.most, scores[i], local);
       mix.total[0] += local[0];
       mix.total[1] += local[1];
+      if constexpr (kScaled) scale_scores<true>(scores[i], value_scales[i]);
       const uint32_t values = base + static_cast<uint32_t>(i * KeyTile<kDim>::kBytes);
 #pragma unroll
       for (int b = 0; b < kKeys / kTokens; ++b) {
         uint32_t weights[4];
-        pack_weights<T>(scores[i], b, weights);
+        pack_weights<Value>(scores[i], b, weights);
 #pragma unroll
         for (int j = 0; j < kSums / 16; ++j) {
           uint32_t v[4];
           const int chunk = first_sum / 8 + j * 2 + lane / 16;
           load_matrices_transposed(v, value_place<kDim>(values, b, lane % 16 * (kDim / 8) + chunk));
-          mma<T>(mix.sums[2 * j], weights, v[0], v[1]);
-          mma<T>(mix.sums[2 * j + 1], weights, v[2], v[3]);
+          mma<Value>(mix.sums[2 * j], weights, v[0], v[1]);
+          mma<Value>(mix.sums[2 * j + 1], weights, v[2], v[3]);
         }
       }
     }
     __syncthreads();
-    start_split<T, kDim, true>(plan, table, kv_head, split + 1, sight, base);
+    start_split<T, kDim, true>(plan, table, kv_head, split + 1, sight, memory);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       mix.total[h] += __shfl_xor_sync(0xffffffffu, mix.total[h], 1);
@@ -208,9 +248,8 @@ bool fits_tensor_cores(const AttentionPlan& plan, DType pool) {
   };
   const int dim = plan.pool.dim;
   bool has_kernels = false;
-  visit_heads(dim, true, [&]<typename T, int kDim>() { has_kernels = true; });
-  return (pool == DType::kF16 || pool == DType::kBF16) && dim == plan.pool.value_dim && has_kernels &&
-         whole(plan.pool.key, plan.pool.key_block, plan.pool.key_head) &&
+  visit_heads(dim, pool, [&]<typename T, int kDim>() { has_kernels = true; });
+  return has_kernels && dim == plan.pool.value_dim && whole(plan.pool.key, plan.pool.key_block, plan.pool.key_head) &&
          whole(plan.pool.value, plan.pool.value_block, plan.pool.value_head);
 }
 
@@ -225,17 +264,16 @@ bool turns_queries(Device device, const AttentionPlan& plan, int64_t table_block
   return !goes_in_splits(device, plan, table_blocks) && fits_hopper(device, plan);
 }
 
-void attend_in_tiles(Device device, const AttentionPlan& plan, bool half) {
-  visit_heads(plan.pool.dim, half, [&]<typename T, int kDim>() { launch<T, kDim>(device, plan); });
+void attend_in_tiles(Device device, const AttentionPlan& plan, DType pool) {
+  visit_heads(plan.pool.dim, pool, [&]<typename T, int kDim>() { launch<T, kDim>(device, plan); });
 }
 
 void attend_on_tensor_cores(Device device, AttentionPlan plan, DType pool, int64_t table_blocks) {
   plan.splits = split_count(table_blocks);
   plan.scale *= kLog2e;
   plan.soft_cap *= kLog2e;
-  const bool half = pool == DType::kF16;
-  if (goes_in_splits(device, plan, table_blocks)) return attend_in_splits(device, plan, half);
-  fits_hopper(device, plan) ? attend_on_hopper(device, plan, half) : attend_in_tiles(device, plan, half);
+  if (goes_in_splits(device, plan, table_blocks)) return attend_in_splits(device, plan, pool);
+  fits_hopper(device, plan) ? attend_on_hopper(device, plan, pool == DType::kF16) : attend_in_tiles(device, plan, pool);
 }
 
 }  // namespace wick::cuda

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/cuda/attention_plan.cuh"
+#include "backends/cuda/byte_pools.cuh"
 #include "backends/cuda/dependent_launch.cuh"
 #include "backends/cuda/mma.cuh"
 
@@ -166,6 +167,33 @@ __device__ __forceinline__ void multiply_keys(const uint32_t (&query)[kDim / 16]
   }
 }
 
+// The scale of key `lane` of a tile of the pool, 0 if its block is not there.
+template <bool kValues>
+__device__ __forceinline__ float scale_of_key(const PoolPlan& pool, const int32_t* table, int kv_head, int tile,
+                                              bool is_there) {
+  if (!is_there) return 0;
+  const int key = tile * kKeys + static_cast<int>(threadIdx.x % 32), slot = key % kTokens;
+  const int64_t id = table[key / kTokens];
+  return kValues ? pool.value_scale[id * pool.value_scale_block + kv_head * pool.value_scale_head + slot]
+                 : pool.key_scale[id * pool.key_scale_block + kv_head * pool.key_scale_head + slot];
+}
+// Scores times those scales. Weights, of which 0 stays 0: nobody knows what scales of keys are that are not seen.
+template <bool kWeights>
+__device__ __forceinline__ void scale_scores(float (&scores)[kKeys / 8][4], float of_lane) {
+#pragma unroll
+  for (int n = 0; n < kKeys / 8; ++n) {
+#pragma unroll
+    for (int odd = 0; odd < 2; ++odd) {
+      const float by = __shfl_sync(0xffffffffu, of_lane, n * 8 + static_cast<int>(threadIdx.x % 4) * 2 + odd);
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float& score = scores[n][2 * h + odd];
+        score = kWeights && score == 0 ? 0 : score * by;
+      }
+    }
+  }
+}
+
 // The largest of the four lanes that share two rows.
 __device__ __forceinline__ void share_most(float (&most)[2]) {
 #pragma unroll
@@ -274,9 +302,9 @@ __device__ __forceinline__ float share_of(const AttentionPlan& plan, int head, f
   return keep / __fmaf_rn(total, keep, power_of_two(sink - top));
 }
 
-// body<T, kDim>() for pools of f16 (`half`) or bf16 and the sizes of heads that kernels are for.
+// body<T, kDim>() for the types of pools and the sizes of heads that kernels are for.
 template <typename Body>
-void visit_heads(int dim, bool half, const Body& body) {
+void visit_heads(int dim, DType pool, const Body& body) {
   const auto of_type = [&]<typename T>(T) {
     switch (dim) {
       case 64: return body.template operator()<T, 64>();
@@ -287,18 +315,23 @@ void visit_heads(int dim, bool half, const Body& body) {
       default: return;
     }
   };
-  half ? of_type(__half()) : of_type(__nv_bfloat16());
+  switch (pool) {
+    case DType::kF16: return of_type(__half());
+    case DType::kBF16: return of_type(__nv_bfloat16());
+    case DType::kI8: return of_type(int8_t());
+    default: return;
+  }
 }
 
 // Keys in splits of 128, each by a block of its own: for few rows.
 bool fits_splits(Device device, const AttentionPlan& plan, int splits);
-void attend_in_splits(Device device, AttentionPlan plan, bool half);
+void attend_in_splits(Device device, AttentionPlan plan, DType pool);
 
 // Many rows, on compute capability 9.0: with its copy engine and the products of four warps.
 bool fits_hopper(Device device, const AttentionPlan& plan);
 void attend_on_hopper(Device device, const AttentionPlan& plan, bool half);
 
 // Many rows, everywhere.
-void attend_in_tiles(Device device, const AttentionPlan& plan, bool half);
+void attend_in_tiles(Device device, const AttentionPlan& plan, DType pool);
 
 }  // namespace wick::cuda

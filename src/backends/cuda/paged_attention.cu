@@ -230,7 +230,7 @@ void attend(const AttentionInput& input, const HeadTurns& turns, const KvBlocks&
   AttentionPlan plan = plan_of(query, blocks, rows, options, out);
   const DType pool = blocks.key.dtype();
   const int64_t table_blocks = rows.block_table.dim(1);
-  if (on_tensor_cores(plan, pool)) {
+  if (pool != DType::kI8 && on_tensor_cores(plan, pool)) {
     plan.turns = make_turn_plan(turns);
     plan.turns_queries = true;
     if (rows.positions.dim(0) == query.dim(0) && goes_in_splits(device, plan, table_blocks)) {
