@@ -2,7 +2,8 @@
 #include "backends/cuda/packed_product.cuh"
 
 // Mixtures of packed experts for any number of tokens: a block has a tile of one expert's rows and 128 rows of its
-// weights, read as they are; gated 64 of gate and the same ones of up.
+// weights, read as they are; gated 64 of gate and the same ones of up. Where there are few blocks, teams of warps share
+// the parts of k of a quarter of the rows.
 namespace wick::cuda {
 namespace {
 
@@ -10,13 +11,16 @@ constexpr int kWarps = 8;
 constexpr int kPitch = kSuper + 64;  // bytes of a row of x; two that are read together lie in other banks
 constexpr int kTwoBlocks = 96 * 1024;
 
-// kTokens rows of x. A stage has a super of the weights, of x, and its scales.
-template <typename Block, int kTokens>
+// kTokens rows of x. A stage has a super of the weights, of x, and its scales; of a team of kTeam warps, a super for
+// each of them.
+template <typename Block, int kTokens, int kTeam>
 struct Shape {
-  static constexpr int kNotesAt = kWarps * Stage<Block>::kTotal + kTokens * kPitch;
-  static constexpr int kStageBytes = kNotesAt + kTokens * static_cast<int>(sizeof(InputScalesOf<Codes<Block>>));
+  static constexpr int kInputs = kTokens * kTeam;  // supers of x
+  static constexpr int kNotesAt = kWarps * Stage<Block>::kTotal + kInputs * kPitch;
+  static constexpr int kStageBytes = kNotesAt + kInputs * static_cast<int>(sizeof(InputScalesOf<Codes<Block>>));
   static constexpr int kStages = 3 * kStageBytes <= kTwoBlocks ? 3 : 2;
-  static constexpr int kBytes = kStages * kStageBytes;
+  static constexpr int kPartials = kStages * kStageBytes;  // float4 [kWarps / kTeam, kParts, 32]
+  static constexpr int kBytes = kPartials + (kTeam > 1 ? kWarps / kTeam * kParts * 32 * 16 : 0);
 };
 
 struct TileJob {
@@ -31,13 +35,13 @@ struct TileJob {
 };
 
 // The grid is [tiles of weights, tiles of x].
-template <typename Block, int kTokens, bool kGated>
+template <typename Block, int kTokens, bool kGated, int kTeam>
 __global__ void __launch_bounds__(kWarps * 32, 2)
     packed_experts_kernel(const __grid_constant__ TileJob job, const __grid_constant__ ExpertTable experts) {
   using Format = Codes<Block>;
   using S = Stage<Block>;
   using Notes = InputScalesOf<Format>;
-  using Of = Shape<Block, kTokens>;
+  using Of = Shape<Block, kTokens, kTeam>;
   constexpr int kTiles = kTokens / 8, kStages = Of::kStages, kOut = kGated ? kRows / 2 : kRows;  // of a warp
   extern __shared__ __align__(128) char memory[];
   let_next_start();
@@ -46,7 +50,8 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   const int4 tile = job.tiles[blockIdx.y];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int supers = supers_of(job.k), of_part = supers_of_part(supers);
-  const int first_row = (static_cast<int>(blockIdx.x) * kWarps + warp) * kOut;
+  const int of_member = kTeam > 1 ? kParts / kTeam * of_part : supers, first_super = warp % kTeam * of_member;
+  const int row_tile = warp / kTeam, first_row = (static_cast<int>(blockIdx.x) * (kWarps / kTeam) + row_tile) * kOut;
   const auto row_of = [&](const void* weights, int row) {
     return static_cast<const uint8_t*>(weights) + int64_t{min(row, job.n - 1)} * job.ld;
   };
@@ -55,35 +60,43 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
       kGated ? row_of(experts.second[tile.x], first_row + g) : row_of(experts.first[tile.x], first_row + g + 8);
 
   // Each thread copies a chunk of some rows of x, and one of some row's scales. Rows behind the last are the last.
-  constexpr int kChunks = kSuper / 16, kStep = kWarps * 32 / kChunks, kCopies = (kTokens + kStep - 1) / kStep;
+  constexpr int kChunks = kSuper / 16, kStep = kWarps * 32 / kChunks, kCopies = (Of::kInputs + kStep - 1) / kStep;
   constexpr int kNoteChunks = sizeof(Notes) / 16;
-  static_assert(kTokens * kNoteChunks <= kWarps * 32 && (kTokens % kStep == 0 || kTokens < kStep));
-  const auto source = [&](int row) {
-    const int place = tile.y + min(row, tile.z - 1);
+  static_assert(Of::kInputs * kNoteChunks <= kWarps * 32 && (Of::kInputs % kStep == 0 || Of::kInputs < kStep));
+  const auto source = [&](int input) {
+    const int place = tile.y + min(input % kTokens, tile.z - 1);
     return int64_t{job.rows_at ? job.rows_at[place] / job.chosen : place};
   };
   const int chunk = threadIdx.x % kChunks, x_row = threadIdx.x / kChunks, note_row = threadIdx.x / kNoteChunks;
   const char* x_from[kCopies];
 #pragma unroll
   for (int i = 0; i < kCopies; ++i) {
-    x_from[i] = job.x.codes + source(x_row + i * kStep) * (supers * kSuper) + chunk * 16;
+    const int64_t super = source(x_row + i * kStep) * supers + (x_row + i * kStep) / kTokens * of_member;
+    x_from[i] = job.x.codes + super * kSuper + chunk * 16;
   }
+  const int64_t note_super = source(note_row) * supers + note_row / kTokens * of_member;
   const char* note_from =
-      job.x.scales + source(note_row) * supers * static_cast<int64_t>(sizeof(Notes)) + threadIdx.x % kNoteChunks * 16;
-  int started = 0, start_at = 0;  // supers, and the next one's stage
+      job.x.scales + note_super * static_cast<int64_t>(sizeof(Notes)) + threadIdx.x % kNoteChunks * 16;
+  int started = 0, start_at = 0;  // supers of each member of a team, and the next ones' stage
   const auto start_next = [&] {
-    if (started < supers) {
+    if (started < of_member) {
       const uint32_t stage = shared_address(memory) + static_cast<uint32_t>(start_at * Of::kStageBytes);
-      const int bytes = min(S::kBytes, job.ld - started * S::kBytes);
+      const int from = (first_super + started) * S::kBytes, bytes = min(S::kBytes, job.ld - from);
       const uint32_t weights = stage + static_cast<uint32_t>(warp * S::kTotal + g * S::kPitch);
-      copy_row<Block>(upper_row + started * S::kBytes, weights, bytes, t);
-      copy_row<Block>(lower_row + started * S::kBytes, weights + 8 * S::kPitch, bytes, t);
-      if (x_row < kTokens) {
+      const auto has = [&](int input) { return input / kTokens * of_member + started < supers; };
+      if (kTeam == 1 || first_super + started < supers) {
+        copy_row<Block>(upper_row + from, weights, bytes, t);
+        copy_row<Block>(lower_row + from, weights + 8 * S::kPitch, bytes, t);
+      }
+      if (x_row < Of::kInputs) {
         const uint32_t codes = stage + static_cast<uint32_t>(kWarps * S::kTotal + x_row * kPitch + chunk * 16);
 #pragma unroll
-        for (int i = 0; i < kCopies; ++i) copy_async(codes + i * kStep * kPitch, x_from[i] + started * kSuper);
+        for (int i = 0; i < kCopies; ++i) {
+          if (kTeam > 1 && !has(x_row + i * kStep)) continue;
+          copy_async(codes + i * kStep * kPitch, x_from[i] + started * kSuper);
+        }
       }
-      if (threadIdx.x < kTokens * kNoteChunks) {
+      if (threadIdx.x < Of::kInputs * kNoteChunks && (kTeam == 1 || has(note_row))) {
         copy_async(stage + static_cast<uint32_t>(Of::kNotesAt) + threadIdx.x * 16,
                    note_from + started * static_cast<int>(sizeof(Notes)));
       }
@@ -98,24 +111,31 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
 
   const int upper_low = low_bits<Block>(upper_row), lower_low = low_bits<Block>(lower_row);
   float sum[1][kTiles][4] = {}, total[kTiles][4] = {};
-  for (int super = 0, in_part = 0, at = 0; super < supers; ++super) {
+  auto* partials = reinterpret_cast<float4*>(memory + Of::kPartials) + row_tile * kParts * 32 + lane;
+  for (int super = first_super, in_part = 0, at = 0; super < first_super + of_member; ++super) {
     wait_copies<kStages - 2>();
     __syncthreads();
     start_next();  // to the stage that all were done with before the barrier
     const char* stage = memory + at * Of::kStageBytes;
     at = at + 1 == kStages ? 0 : at + 1;
+    if (kTeam > 1 && super >= supers) continue;
     const auto* upper = reinterpret_cast<const uint8_t*>(stage) + warp * S::kTotal + g * S::kPitch;
     const uint8_t* lower = upper + 8 * S::kPitch;
     if constexpr (!Format::kWhole) {
       upper += (upper_low + super * S::kBytes) & 15;
       lower += (lower_low + super * S::kBytes) & 15;
     }
-    const auto* notes = reinterpret_cast<const Notes*>(stage + Of::kNotesAt);
+    const int input = warp % kTeam * kTokens;
+    const auto* notes = reinterpret_cast<const Notes*>(stage + Of::kNotesAt) + input;
     multiply_super<Format, Format::kWhole>(sum, {upper, lower}, (job.k - super * kSuper) / 32, g, t,
-                                           stage + kWarps * S::kTotal + g * kPitch + t * 16, 8 * kPitch,
+                                           stage + kWarps * S::kTotal + (input + g) * kPitch + t * 16, 8 * kPitch,
                                            [&](int token) { return notes + token; });
     if (++in_part < of_part && super + 1 < supers) continue;
     in_part = 0;
+    if constexpr (kTeam > 1) {
+      static_assert(kTiles == 1);
+      partials[super / of_part * 32] = {sum[0][0][0], sum[0][0][1], sum[0][0][2], sum[0][0][3]};
+    }
 #pragma unroll
     for (int i = 0; i < kTiles; ++i) {
 #pragma unroll
@@ -123,6 +143,19 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
         total[i][e] += sum[0][i][e];
         sum[0][i][e] = 0;
       }
+    }
+  }
+
+  if constexpr (kTeam > 1) {
+    __syncthreads();
+    if (warp % kTeam != 0) return;
+    for (float& of : total[0]) of = 0;
+    for (int part = 0; part * of_part < supers; ++part) {
+      const float4 of = partials[part * 32];
+      total[0][0] += of.x;
+      total[0][1] += of.y;
+      total[0][2] += of.z;
+      total[0][3] += of.w;
     }
   }
 
@@ -149,15 +182,24 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   }
 }
 
-template <typename Block, int kTokens, bool kGated>
+template <typename Block, int kTokens, bool kGated, int kTeam>
 void launch(Device device, const TileJob& job, const ExpertTable& experts, unsigned most_tiles) {
-  constexpr int kBytes = Shape<Block, kTokens>::kBytes, kOut = kWarps * (kGated ? kRows / 2 : kRows);
-  allow_shared<packed_experts_kernel<Block, kTokens, kGated>>(device, kBytes);
-  launch_dependent(device, "experts", packed_experts_kernel<Block, kTokens, kGated>,
+  constexpr int kBytes = Shape<Block, kTokens, kTeam>::kBytes, kOut = kWarps / kTeam * (kGated ? kRows / 2 : kRows);
+  allow_shared<packed_experts_kernel<Block, kTokens, kGated, kTeam>>(device, kBytes);
+  launch_dependent(device, "experts", packed_experts_kernel<Block, kTokens, kGated, kTeam>,
                    dim3(blocks_for(job.n, kOut), most_tiles), kWarps * 32, kBytes, job, experts);
 }
 
 constexpr int kFewTokens = 8, kManyTokens = 32;  // of a tile
+constexpr int kTeamWarps = 4;
+
+// Whether blocks of whole warps would leave much of the device without work.
+template <typename Block, bool kGated>
+bool takes_teams(const Runtime& use, int64_t n, unsigned most_tiles) {
+  constexpr int kOut = kWarps * (kGated ? kRows / 2 : kRows);
+  const bool has_room = Shape<Block, kFewTokens, kTeamWarps>::kBytes + Codes<Block>::kBookBytes <= use.shared_bytes;
+  return has_room && int64_t{blocks_for(n, kOut)} * most_tiles <= 4 * use.multiprocessors;
+}
 
 template <bool kGated>
 void multiply(Device device, const WeightPlan& x, const PackedRows& ready, int64_t n, const ExpertTable& experts,
@@ -176,8 +218,11 @@ void multiply(Device device, const WeightPlan& x, const PackedRows& ready, int64
   visit_packed(x.dtype, [&](auto block) {
     using Block = decltype(block);
     if constexpr (Codes<Block>::kKnown) {
-      tile_rows == kFewTokens ? launch<Block, kFewTokens, kGated>(device, job, experts, order.most_tiles())
-                              : launch<Block, kManyTokens, kGated>(device, job, experts, order.most_tiles());
+      const unsigned most = order.most_tiles();
+      if (tile_rows == kManyTokens) return launch<Block, kManyTokens, kGated, 1>(device, job, experts, most);
+      takes_teams<Block, kGated>(runtime(device), n, most)
+          ? launch<Block, kFewTokens, kGated, kTeamWarps>(device, job, experts, most)
+          : launch<Block, kFewTokens, kGated, 1>(device, job, experts, most);
     }
   });
 }
@@ -205,7 +250,7 @@ bool takes_format(const Runtime& use, DType dtype) {
   bool takes = false;
   visit_codes(dtype, [&](auto block) {
     using Block = decltype(block);
-    takes = Shape<Block, kManyTokens>::kBytes + Codes<Block>::kBookBytes <= use.shared_bytes;
+    takes = Shape<Block, kManyTokens, 1>::kBytes + Codes<Block>::kBookBytes <= use.shared_bytes;
   });
   return takes;
 }
