@@ -134,7 +134,8 @@ bool mix_experts(const LinearInput& input, const ExpertRouter& router, const Exp
   route(device, choosing);
   if (packed) {
     // With fewer experts than visits, tokens meet in some.
-    const bool few = mix.is_plain() && rows <= std::min<int64_t>(kFewPackedRows, mix.experts) && fits_packed_visits(use, mix);
+    const bool few =
+        mix.is_plain() && rows <= std::min<int64_t>(kFewPackedRows, mix.experts) && fits_packed_visits(use, mix);
     few ? mix_packed_visits(device, mix) : mix_packed_experts(device, mix);
   } else {
     mix.is_plain() && rows <= kFewRows ? mix_rows(device, mix, plans) : mix_grouped(device, mix);
