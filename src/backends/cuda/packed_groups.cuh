@@ -82,11 +82,9 @@ __device__ __forceinline__ float multiply_rows(const uint8_t* upper, const uint8
     const auto& dot = dots.at[r];
     if constexpr (Format::Scales::kSteps == 1) {
       total[r] = byte_at(bytes, 0) * dot[0] + byte_at(bytes, 1) * dot[1];
-      if constexpr (!Format::kUsesSums) {
-        sums[r] = 0;
-      } else if constexpr (kSums == Format::kSums) {
+      if constexpr (Format::kUsesSums && kSums == Format::kSums) {
         sums[r] = __dp2a_hi(*reinterpret_cast<const int*>(x_sums + 2 * t), static_cast<int>(bytes), 0);
-      } else {
+      } else if constexpr (Format::kUsesSums) {
         const uint2 four = *reinterpret_cast<const uint2*>(x_sums + 4 * t);  // of both halves of two groups
         sums[r] =
             __dp2a_hi(static_cast<int>(__byte_perm(four.x, four.y, 0x5410)), static_cast<int>(bytes),

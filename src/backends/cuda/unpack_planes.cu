@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads)
     unpack_kernel(const __grid_constant__ WeightPlan plan, int job, int64_t rows, char* planes,
                   TileNotesOf<Codes<Block>>* notes) {
   using Format = Codes<Block>;
-  constexpr int kBytes = kCodeBytes<Format::kBy32>;
+  constexpr int kBytes = kCodeBytes<Format::kBy32>, kMinima = kMinimaOf<Format>;
   const auto k = static_cast<int>(plan.k);
   const int supers = supers_of(k), lane = threadIdx.x % 16, t = lane % 4, j = lane / 4;
   const int64_t at = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / 16;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
       for (int i = 0; i < 2; ++i) *reinterpret_cast<uint4*>(to + (j * 64 + t * 16) * kBytes + i * 16) = {0, 0, 0, 0};
       if (t < 2) {
         note.steps[j * 2 + t][note_place(row_in_tile)] = 0;
-        if constexpr (kMinimaOf < Format >> 0) note.mins[j * 2 + t][note_place(row_in_tile)] = 0;
+        if constexpr (kMinima > 0) note.mins[j * 2 + t][note_place(row_in_tile)] = 0;
       }
       return;
     }
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads)
                                 is_there ? halves_of(both.y) : uint2{0, 0});
       if (t == 0) {
         note.steps[group][note_place(row_in_tile)] = of.step(group);
-        if constexpr (kMinimaOf < Format >> 0) note.mins[group][note_place(row_in_tile)] = of.other(group);
+        if constexpr (kMinima > 0) note.mins[group][note_place(row_in_tile)] = of.other(group);
       }
     } else {
       uint32_t low[2], high[2];
@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(kThreads)
   }
   if constexpr (!Format::kBy32) {
     if (lane == 0) note.scales[row_in_tile] = {of.scale, of.min_scale};
-    if constexpr (kMinimaOf < Format >> 0) {
-      if (lane < kMinimaOf<Format>) note.mins[row_in_tile][lane] = __int2half_rn(of.min(lane));
+    if constexpr (kMinima > 0) {
+      if (lane < kMinima) note.mins[row_in_tile][lane] = __int2half_rn(of.min(lane));
     }
   }
 }
