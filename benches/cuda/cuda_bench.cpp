@@ -152,7 +152,10 @@ void time_experts(const Limits& limits, const ExpertsShape& shape, DType dtype, 
 void time_attention(const Limits& limits, int64_t sequences, int64_t context, DType dtype, int64_t dim = 128,
                     int64_t tokens = 1) {
   constexpr int64_t kHeads = 32, kKvHeads = 8;
-  const int64_t blocks = context / kKvBlockTokens, all = sequences * blocks;
+  if (tokens > context) {
+    throw Error(ErrorCode::kInvalidArgument, cat(tokens, " rows are more than the ", context, " tokens of a sequence"));
+  }
+  const int64_t blocks = (context + kKvBlockTokens - 1) / kKvBlockTokens, all = sequences * blocks;
   const int64_t bytes = all * kKvBlockTokens * kKvHeads * dim * 2 * size_of(dtype);
   const int layers = static_cast<int>(std::clamp<int64_t>(kCacheBytes / bytes + 1, 2, 16));
   const KvShape shape{kKvHeads, dim, dim};

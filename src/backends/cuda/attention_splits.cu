@@ -17,34 +17,38 @@ struct SplitMemory {
   static constexpr int kBytes = kLocal + kWarps * 2 * 32 * 4;
 };
 
-// The warp's tile: keys in a first group of copies, values in a second one. What nobody sees becomes 0.
+// The warp's tile in 8 bits. What nobody sees becomes 0.
 template <typename T, int kDim>
-__device__ __forceinline__ void start_tile(const AttentionPlan& plan, const int32_t* table, int kv_head, int tile,
+__device__ __forceinline__ void widen_tile(const AttentionPlan& plan, const int32_t* table, int kv_head, int tile,
                                            int first, int last, char* memory) {
   const PoolPlan& pool = plan.pool;
   const int lane = threadIdx.x % 32;
   constexpr int kChunks = kTokens * kDim / 8;  // of 8 components in a block, keys or values
-  if constexpr (OnCores<T>::kScaled) {
-    const auto from = [&](auto values, int i) {
-      const int b = i / kChunks, block = tile * (kKeys / kTokens) + b, in_block = i - b * kChunks;
-      const int at = block * kTokens + in_block / (kDim / 8);
-      const bool is_there = values() ? at >= first && at <= last : block >= first / kTokens && block <= last / kTokens;
-      if (!is_there) return static_cast<const T*>(nullptr);
-      const int64_t id = table[block];
-      const T* of = values() ? static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head
-                             : static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
-      return of + in_block * 8;
-    };
-    constexpr int kAll = kKeys / kTokens * kChunks;
-    widen_chunks<typename OnCores<T>::Key, kAll, 32>(
-        lane, [&](int i) { return from(std::false_type(), i); },
-        [&](int i) { return memory + key_place<kDim>(0, i / kChunks, i % kChunks); });
-    widen_chunks<typename OnCores<T>::Value, kAll, 32>(
-        lane, [&](int i) { return from(std::true_type(), i); },
-        [&](int i) { return memory + value_place<kDim>(0, i / kChunks, i % kChunks); });
-    return;
-  }
-  const uint32_t place = shared_address(memory);
+  const auto from = [&](auto values, int i) {
+    const int b = i / kChunks, block = tile * (kKeys / kTokens) + b, in_block = i - b * kChunks;
+    const int at = block * kTokens + in_block / (kDim / 8);
+    const bool is_there = values() ? at >= first && at <= last : block >= first / kTokens && block <= last / kTokens;
+    if (!is_there) return static_cast<const T*>(nullptr);
+    const int64_t id = table[block];
+    const T* of = values() ? pool.values_of<const T>(id, kv_head) : pool.keys_of<const T>(id, kv_head);
+    return of + in_block * 8;
+  };
+  constexpr int kAll = kKeys / kTokens * kChunks;
+  widen_chunks<typename OnCores<T>::Key, kAll, 32>(
+      lane, [&](int i) { return from(std::false_type(), i); },
+      [&](int i) { return memory + key_place<kDim>(0, i / kChunks, i % kChunks); });
+  widen_chunks<typename OnCores<T>::Value, kAll, 32>(
+      lane, [&](int i) { return from(std::true_type(), i); },
+      [&](int i) { return memory + value_place<kDim>(0, i / kChunks, i % kChunks); });
+}
+
+// The same in 16 bits, in the background: keys in a first group of copies, values in a second one.
+template <typename T, int kDim>
+__device__ __forceinline__ void copy_tile(const AttentionPlan& plan, const int32_t* table, int kv_head, int tile,
+                                          int first, int last, uint32_t place) {
+  const PoolPlan& pool = plan.pool;
+  const int lane = threadIdx.x % 32;
+  constexpr int kChunks = kTokens * kDim / 8;
   const T* value[kKeys / kTokens];
   bool valid[kKeys / kTokens];
 #pragma unroll
@@ -52,8 +56,8 @@ __device__ __forceinline__ void start_tile(const AttentionPlan& plan, const int3
     const int block = tile * (kKeys / kTokens) + b;
     valid[b] = block >= first / kTokens && block <= last / kTokens;
     const int64_t id = valid[b] ? table[block] : 0;
-    const auto* key = static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
-    value[b] = static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head;
+    const auto* key = pool.keys_of<const T>(id, kv_head);
+    value[b] = pool.values_of<const T>(id, kv_head);
 #pragma unroll 2
     for (int i = 0; i < kChunks; i += 32) {
       copy_async(key_place<kDim>(place, b, i + lane), key + (i + lane) * 8, valid[b]);
@@ -84,8 +88,8 @@ __device__ __forceinline__ void fetch_tile(const AttentionPlan& plan, const int3
     const int block = tile * (kKeys / kTokens) + b;
     if (block < first / kTokens || block > last / kTokens) continue;
     const int64_t id = table[block];
-    const auto* key = static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
-    const auto* value = static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head;
+    const auto* key = pool.keys_of<const T>(id, kv_head);
+    const auto* value = pool.values_of<const T>(id, kv_head);
     for (int i = threadIdx.x % 32; i < kLines; i += 32) {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(key + i * kLine));
       asm volatile("prefetch.global.L2 [%0];" ::"l"(value + i * kLine));
@@ -187,8 +191,8 @@ struct NewToken {
     const int64_t block = plan.rows.table[tile.sequence * plan.rows.table_row + position / kTokens];
     slot = position % kTokens;
     b = position % kKeys / kTokens;
-    key_target = static_cast<T*>(pool.key) + block * pool.key_block + kv_head * pool.key_head + slot;
-    value_target = static_cast<T*>(pool.value) + block * pool.value_block + kv_head * pool.value_head + slot * kDim;
+    key_target = pool.keys_of<T>(block, kv_head) + slot;
+    value_target = pool.values_of<T>(block, kv_head) + slot * kDim;
   }
   // scratch: [kDim] in shared memory.
   __device__ __forceinline__ void turn(const AttentionPlan& plan, const TileRows& tile,
@@ -301,7 +305,13 @@ __global__ void __launch_bounds__(kWarps * 32) splits_kernel(const __grid_consta
     if (works) fetch_tile<T, kDim>(plan, table, kv_head, tile, first, last);
     wait_for_previous();
   }
-  if (works) start_tile<T, kDim>(plan, table, kv_head, tile, first, last, my_tile);
+  if (works) {
+    if constexpr (kScaled) {
+      widen_tile<T, kDim>(plan, table, kv_head, tile, first, last, my_tile);
+    } else {
+      copy_tile<T, kDim>(plan, table, kv_head, tile, first, last, keys);
+    }
+  }
   const bool adds = kTurns && works && last == end.position && tile == last / kKeys;
   float key_scale = 0, value_scale = 0;  // of the tile's key `lane`, in 8 bits
   if constexpr (kScaled) {

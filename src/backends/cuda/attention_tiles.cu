@@ -39,39 +39,43 @@ __device__ __forceinline__ void merge(Mix<kSums>& into, const Mix<kSums>& other)
   }
 }
 
-// Copies the keys of a split, or its values, in the background; blocks that nobody sees become 0.
+// Brings the keys of a split, or its values, in 8 bits; blocks that nobody sees become 0.
 template <typename T, int kDim, bool kValues>
-__device__ __forceinline__ void start_split(const AttentionPlan& plan, const int32_t* table, int kv_head, int split,
+__device__ __forceinline__ void widen_split(const AttentionPlan& plan, const int32_t* table, int kv_head, int split,
                                             const TileSight& sight, char* memory) {
   const PoolPlan& pool = plan.pool;
   constexpr int kChunks = kTokens * kDim / 8, kPerTile = kKeys / kTokens;  // chunks of 8 components in a block
-  if constexpr (OnCores<T>::kScaled) {
-    if (split > sight.last_split) return;
-    const auto from = [&](int i) {
-      const int b = i / kChunks, block = split * (kSplit / kTokens) + b;
-      if (!sight.has(block)) return static_cast<const T*>(nullptr);
-      const int64_t id = table[block];
-      const T* at = kValues ? static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head
-                            : static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
-      return at + (i - b * kChunks) * 8;
-    };
-    const auto place = [&](int i) {
-      const int b = i / kChunks, in_block = i - b * kChunks;
-      const auto tile = static_cast<uint32_t>(b / kPerTile * KeyTile<kDim>::kBytes);
-      return memory + (kValues ? value_place<kDim>(tile, b % kPerTile, in_block)
-                               : key_place<kDim>(tile, b % kPerTile, in_block));
-    };
-    using To = std::conditional_t<kValues, typename OnCores<T>::Value, typename OnCores<T>::Key>;
-    return widen_chunks<To, kSplit / kTokens * kChunks, kWarps * 32>(threadIdx.x, from, place);
-  }
+  if (split > sight.last_split) return;
+  const auto from = [&](int i) {
+    const int b = i / kChunks, block = split * (kSplit / kTokens) + b;
+    if (!sight.has(block)) return static_cast<const T*>(nullptr);
+    const int64_t id = table[block];
+    const T* at = kValues ? pool.values_of<const T>(id, kv_head) : pool.keys_of<const T>(id, kv_head);
+    return at + (i - b * kChunks) * 8;
+  };
+  const auto place = [&](int i) {
+    const int b = i / kChunks, in_block = i - b * kChunks;
+    const auto tile = static_cast<uint32_t>(b / kPerTile * KeyTile<kDim>::kBytes);
+    return memory +
+           (kValues ? value_place<kDim>(tile, b % kPerTile, in_block) : key_place<kDim>(tile, b % kPerTile, in_block));
+  };
+  using To = std::conditional_t<kValues, typename OnCores<T>::Value, typename OnCores<T>::Key>;
+  widen_chunks<To, kSplit / kTokens * kChunks, kWarps * 32>(threadIdx.x, from, place);
+}
+
+// Copies them in the background, in 16 bits.
+template <typename T, int kDim, bool kValues>
+__device__ __forceinline__ void copy_split(const AttentionPlan& plan, const int32_t* table, int kv_head, int split,
+                                           const TileSight& sight, char* memory) {
+  const PoolPlan& pool = plan.pool;
+  constexpr int kChunks = kTokens * kDim / 8, kPerTile = kKeys / kTokens;
   const uint32_t base = shared_address(memory);
   if (split <= sight.last_split) {
     for (int b = 0; b < kSplit / kTokens; ++b) {
       const int block = split * (kSplit / kTokens) + b;
       const bool valid = sight.has(block);
       const int64_t id = valid ? table[block] : 0;
-      const T* from = kValues ? static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head
-                              : static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head;
+      const T* from = kValues ? pool.values_of<const T>(id, kv_head) : pool.keys_of<const T>(id, kv_head);
       const uint32_t tile = base + static_cast<uint32_t>(b / kPerTile * KeyTile<kDim>::kBytes);
 #pragma unroll
       for (int i = threadIdx.x; i < kChunks; i += kWarps * 32) {
@@ -83,7 +87,17 @@ __device__ __forceinline__ void start_split(const AttentionPlan& plan, const int
   commit_copies();
 }
 
-// The same of a split; bit j of odd_keys[i]: key j of tile i had some.
+template <typename T, int kDim, bool kValues>
+__device__ __forceinline__ void start_split(const AttentionPlan& plan, const int32_t* table, int kv_head, int split,
+                                            const TileSight& sight, char* memory) {
+  if constexpr (OnCores<T>::kScaled) {
+    widen_split<T, kDim, kValues>(plan, table, kv_head, split, sight, memory);
+  } else {
+    copy_split<T, kDim, kValues>(plan, table, kv_head, split, sight, memory);
+  }
+}
+
+// take_out_odd for all tiles of a split; bit j of odd_keys[i]: key j of tile i had some.
 template <typename T, int kDim>
 __device__ __forceinline__ void take_out_odd_of_split(char* memory, uint32_t* odd_keys) {
   if (threadIdx.x < kTiles) odd_keys[threadIdx.x] = 0;

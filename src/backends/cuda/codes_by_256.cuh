@@ -244,7 +244,16 @@ struct Codes<BlockIQ4_XS> : HalvedBlocks<BlockIQ4_XS, 2, 0> {
   }
 };
 
-// Of each 128 columns the pairs of bits of four groups in 32 bytes; nibbles of steps, of minima.
+// Pairs of bits, of each 128 columns those of four groups in 32 bytes: words i of lane t, and group 2j + u of a word.
+__device__ __forceinline__ void load_pairs(const EvenWords& words, int at, int j, uint32_t (&raw)[2]) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) raw[i] = words.at(at + j / 2 * 32 + i * 16);
+}
+__device__ __forceinline__ uint32_t pairs_of(uint32_t word, int j, int u) {
+  return word >> (2 * j + u) % 4 * 2 & 0x03030303u;
+}
+
+// Nibbles of steps and of minima.
 template <>
 struct Codes<BlockQ2_K> : HalvedBlocks<BlockQ2_K, 2, 0> {
   struct Scales : HalvedBlocks<BlockQ2_K, 2, 0>::Scales {
@@ -279,13 +288,10 @@ struct Codes<BlockQ2_K> : HalvedBlocks<BlockQ2_K, 2, 0> {
   }
   template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
-    const EvenWords words(row, t);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) raw[i] = words.at(16 + j / 2 * 32 + i * 16);
+    load_pairs(EvenWords(row, t), 16, j, raw);
   }
   static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int j, int u, const Scales&) {
-    const int bit = (2 * j + u) % 4 * 2;
-    return {raw[0] >> bit & 0x03030303u, raw[1] >> bit & 0x03030303u};
+    return {pairs_of(raw[0], j, u), pairs_of(raw[1], j, u)};
   }
 };
 
@@ -320,18 +326,14 @@ struct TernaryBlocks : SteppedBlocks<Block, kWordsOf, Order::kFour>, NoBook {
   }
 };
 
-// Bits as Q2_K has them.
 template <>
 struct Codes<BlockTQ2_0> : TernaryBlocks<BlockTQ2_0, 2, 64> {
   template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
-    const EvenWords words(row, t);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) raw[i] = words.at(j / 2 * 32 + i * 16);
+    load_pairs(EvenWords(row, t), 0, j, raw);
   }
   static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int j, int u, const Scales&) {
-    const int bit = (2 * j + u) % 4 * 2;
-    return {bytes_less(raw[0] >> bit & 0x03030303u, 1), bytes_less(raw[1] >> bit & 0x03030303u, 1)};
+    return {bytes_less(pairs_of(raw[0], j, u), 1), bytes_less(pairs_of(raw[1], j, u), 1)};
   }
 };
 

@@ -51,28 +51,33 @@ struct NibbleBlocks : SmallBlocks<Block, kHead> {
   }
 };
 
-template <>
-struct Codes<BlockQ8_0> : SmallBlocks<BlockQ8_0, 2> {
+// Bytes are codes. kGroups of 32 make a block.
+template <typename Block, int kHead, int kGroups = 1>
+struct ByteBlocks : SmallBlocks<Block, kHead> {
   static constexpr Order kOrder = Order::kEight;
-  static constexpr int kWords = 4;
+  static constexpr int kWords = 4, kBlock = sizeof(Block), kBytes = 8 / kGroups * kBlock;
   template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
 #pragma unroll
     for (int u = 0; u < 2; ++u) {
-      read_words<2, kAligned>(row + (2 * j + u) * kBlock + 2 + t * 8, u * kBlock + 2, raw + 2 * u);
+      const int at = u / kGroups * kBlock + kHead + u % kGroups * 32;  // behind the first of two groups' blocks
+      read_words<2, kAligned>(row + 2 * j / kGroups * kBlock + at + t * 8, at, raw + 2 * u);
     }
   }
+  template <typename Scales>
   static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
     return {raw[2 * u], raw[2 * u + 1]};
   }
 };
 
+template <>
+struct Codes<BlockQ8_0> : ByteBlocks<BlockQ8_0, 2> {};
+
 // Bytes from 0 on, less a zero that need not be their middle: what is left is times the sums of activations.
 template <>
-struct Codes<BlockGroup8> : SmallBlocks<BlockGroup8, 4> {
-  static constexpr Order kOrder = Order::kEight;
-  static constexpr int kWords = 4, kSums = 8;
-  struct Scales : SmallBlocks<BlockGroup8, 4>::Scales {
+struct Codes<BlockGroup8> : ByteBlocks<BlockGroup8, 4> {
+  static constexpr int kSums = 8;
+  struct Scales : ByteBlocks<BlockGroup8, 4>::Scales {
     __device__ __forceinline__ float other(int group) const {
       return __fmul_rn(step(group), __fsub_rn(128, number(group, 2)));
     }
@@ -81,24 +86,15 @@ struct Codes<BlockGroup8> : SmallBlocks<BlockGroup8, 4> {
   static __device__ __forceinline__ Scales scales(const uint8_t* row, int left) {
     return {{row, left}};
   }
-  template <bool kAligned>
-  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
-#pragma unroll
-    for (int u = 0; u < 2; ++u) {
-      read_words<2, kAligned>(row + (2 * j + u) * kBlock + 4 + t * 8, u * kBlock + 4, raw + 2 * u);
-    }
-  }
   static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
     return {raw[2 * u] ^ 0x80808080u, raw[2 * u + 1] ^ 0x80808080u};
   }
 };
 
-// Two groups with one scale in f32, the same in all of a row.
+// A scale in f32, the same in all of a row.
 template <>
-struct Codes<BlockI8Channel> : SmallBlocks<BlockI8Channel, 4> {
-  static constexpr Order kOrder = Order::kEight;
-  static constexpr int kWords = 4, kBytes = 4 * kBlock;
-  struct Scales : SmallBlocks<BlockI8Channel, 4>::Scales {
+struct Codes<BlockI8Channel> : ByteBlocks<BlockI8Channel, 4, 2> {
+  struct Scales : ByteBlocks<BlockI8Channel, 4, 2>::Scales {
     __device__ __forceinline__ float step(int group) const {
       return group < left ? __uint_as_float(read_word(row + group / 2 * kBlock)) : 0;
     }
@@ -106,16 +102,6 @@ struct Codes<BlockI8Channel> : SmallBlocks<BlockI8Channel, 4> {
   template <bool kAligned>
   static __device__ __forceinline__ Scales scales(const uint8_t* row, int left) {
     return {{row, left}};
-  }
-  template <bool kAligned>
-  static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
-#pragma unroll
-    for (int u = 0; u < 2; ++u) {
-      read_words<2, kAligned>(row + j * kBlock + 4 + u * 32 + t * 8, 0, raw + 2 * u);
-    }
-  }
-  static __device__ __forceinline__ uint2 codes(const uint32_t (&raw)[kWords], int, int u, const Scales&) {
-    return {raw[2 * u], raw[2 * u + 1]};
   }
 };
 
@@ -147,8 +133,8 @@ struct FiveBitBlocks : NibbleBlocks<Block, kHead> {
     for (int u = 0; u < 2; ++u) raw[2 + u] >>= t * 4;
   }
   static __device__ __forceinline__ uint2 five_bits(const uint32_t (&raw)[kWords], int u) {
-    const auto high = [](uint32_t four) { return ((four & 15) * 0x00204081u & 0x01010101u) << 4; };  // a bit a byte
-    return {nibbles(raw[u], 0) | high(raw[2 + u]), nibbles(raw[u], 1) | high(raw[2 + u] >> 16)};
+    return {nibbles(raw[u], 0) | bits_of_bytes(raw[2 + u]) << 4, nibbles(raw[u], 1) | bits_of_bytes(raw[2 + u] >> 16)
+                                                                                          << 4};
   }
 };
 

@@ -24,7 +24,7 @@ struct Book {
 
 // Four bytes from 1 to 127 with signs, those of the bits that are set: as 255 - byte + 1.
 __device__ __forceinline__ uint32_t with_signs(uint32_t bytes, uint32_t four) {
-  const uint32_t ones = (four & 15) * 0x00204081u & 0x01010101u;
+  const uint32_t ones = bits_of_bytes(four);
   return (bytes ^ ones * 255) + ones;
 }
 __device__ __forceinline__ uint32_t byte_from(const uint8_t* from) { return *from; }
@@ -36,38 +36,39 @@ __device__ __forceinline__ uint32_t four_nibbles(uint32_t pair) {
   const uint32_t apart = (pair | pair << 8) & 0x00ff00ffu;
   return (apart | apart << 4) & 0x0f0f0f0fu;
 }
-// Steps of the groups of a format, which has step(row, group), and its scale.
-template <typename Format>
-__device__ __forceinline__ GroupSteps odd_steps_of(const uint8_t* row, float scale) {
-  GroupSteps to;
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    to.steps[i] = odd_steps(pack_bytes(Format::step(row, 4 * i), Format::step(row, 4 * i + 1),
-                                       Format::step(row, 4 * i + 2), Format::step(row, 4 * i + 3)));
-  }
-  to.scale = scale;
-  return to;
-}
 
 // Steps by 32. Lanes have eight neighbours.
 template <typename Block, typename BookOf>
 struct BookBlocks : SteppedBlocks<Block, 2, Order::kEight>, BookOf {};
 
-// Of each group a word of four indices, then one of four times seven signs and the step; the eighth sign makes their
-// number even.
-template <>
-struct Codes<BlockIQ2_XXS> : BookBlocks<BlockIQ2_XXS, Book<uint64_t, 256>> {
-  static constexpr float kUnit = 0.125f;
+// Steps that lie in the high bits of bytes from kStepsAt on, kStepGap apart, the highest of which kMask takes off; the
+// scale lies first and is that of kUnits codes.
+template <typename Block, typename BookOf, int kStepsAt, int kStepGap, uint32_t kMask, int kUnits>
+struct SpreadSteps : BookBlocks<Block, BookOf> {
+  static constexpr float kUnit = 1.0f / kUnits;
   static __device__ __forceinline__ uint32_t step(const uint8_t* row, int group) {
-    return byte_from(row + 2 + group * 8 + 7) >> 4;
+    return byte_from(row + kStepsAt + group * kStepGap) >> 4 & kMask;
   }
   template <bool kAligned>
-  static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
-    return odd_steps_of<Codes>(row, read_half(row) * kUnit);
+  static __device__ __forceinline__ GroupSteps scales(const uint8_t* row, int) {
+    GroupSteps to;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      to.steps[i] =
+          odd_steps(pack_bytes(step(row, 4 * i), step(row, 4 * i + 1), step(row, 4 * i + 2), step(row, 4 * i + 3)));
+    }
+    to.scale = read_half(row) * kUnit;
+    return to;
   }
   static __device__ __forceinline__ LaneScales scales_of_lane(const uint8_t* row, int t) {
     return {odd_steps(step(row, 2 * t) | step(row, 2 * t + 1) << 8), pair_from(row)};
   }
+};
+
+// Of each group a word of four indices, then one of four times seven signs and the step; the eighth sign makes their
+// number even.
+template <>
+struct Codes<BlockIQ2_XXS> : SpreadSteps<BlockIQ2_XXS, Book<uint64_t, 256>, 2 + 7, 8, 15, 8> {
   template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
 #pragma unroll
@@ -86,18 +87,7 @@ struct Codes<BlockIQ2_XXS> : BookBlocks<BlockIQ2_XXS, Book<uint64_t, 256>> {
 
 // Of each group eight indices of four numbers; behind those of all groups words as above.
 template <>
-struct Codes<BlockIQ3_XXS> : BookBlocks<BlockIQ3_XXS, Book<uint32_t, 256>> {
-  static constexpr float kUnit = 0.25f;
-  static __device__ __forceinline__ uint32_t step(const uint8_t* row, int group) {
-    return byte_from(row + 66 + group * 4 + 3) >> 4;
-  }
-  template <bool kAligned>
-  static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
-    return odd_steps_of<Codes>(row, read_half(row) * kUnit);
-  }
-  static __device__ __forceinline__ LaneScales scales_of_lane(const uint8_t* row, int t) {
-    return {odd_steps(step(row, 2 * t) | step(row, 2 * t + 1) << 8), pair_from(row)};
-  }
+struct Codes<BlockIQ3_XXS> : SpreadSteps<BlockIQ3_XXS, Book<uint32_t, 256>, 66 + 3, 4, 15, 4> {
   template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
 #pragma unroll
@@ -152,18 +142,8 @@ __device__ __forceinline__ uint32_t four_of_pairs(uint32_t pairs, bool less) {
 
 // Of each group four indices, and of all behind them words of three high bits for each, a step and the sign of the one.
 template <>
-struct Codes<BlockIQ1_S> : BookBlocks<BlockIQ1_S, PairBook> {
-  static constexpr float kUnit = kIq1Shift;
-  static __device__ __forceinline__ uint32_t step(const uint8_t* row, int group) {
-    return byte_from(row + 34 + group * 2 + 1) >> 4 & 7;
-  }
-  template <bool kAligned>
-  static __device__ __forceinline__ Scales scales(const uint8_t* row, int) {
-    return odd_steps_of<Codes>(row, read_half(row) * kUnit);
-  }
-  static __device__ __forceinline__ LaneScales scales_of_lane(const uint8_t* row, int t) {
-    return {odd_steps(step(row, 2 * t) | step(row, 2 * t + 1) << 8), pair_from(row)};
-  }
+struct Codes<BlockIQ1_S> : SpreadSteps<BlockIQ1_S, PairBook, 34 + 1, 2, 7, 8> {
+  static_assert(kUnit == kIq1Shift);
   template <bool kAligned>
   static __device__ __forceinline__ void load(const uint8_t* row, int j, int t, uint32_t (&raw)[kWords]) {
 #pragma unroll

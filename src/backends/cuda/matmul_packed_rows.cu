@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(kMostWarps * 32, 1)
         product = gated(product, up);
       }
       if (job.residual) product += residual[e];
-      store_as(plan.x_dtype, job.out, out_place(e), product);
+      store_number(plan.x_dtype, job.out, out_place(e), product);
     }
   }
 }

@@ -85,6 +85,8 @@ __device__ __forceinline__ uint32_t nibbles(uint32_t word, int high) { return wo
 __device__ __forceinline__ uint32_t bytes_less(uint32_t bytes, uint32_t number) {
   return ((bytes | 0x80808080u) - number * 0x01010101u) ^ 0x80808080u;
 }
+// Four bits, one in each byte.
+__device__ __forceinline__ uint32_t bits_of_bytes(uint32_t four) { return (four & 15) * 0x00204081u & 0x01010101u; }
 // The last bytes of four words.
 __device__ __forceinline__ uint32_t pack_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);

@@ -35,7 +35,8 @@ struct PlaneRows {
   Scratch codes, scales;
 };
 
-__device__ __forceinline__ void store_as(DType dtype, void* out, int64_t at, float value) {
+// In the dtype of the activations.
+__device__ __forceinline__ void store_number(DType dtype, void* out, int64_t at, float value) {
   if (dtype == DType::kF32) {
     static_cast<float*>(out)[at] = value;
   } else if (dtype == DType::kF16) {
@@ -49,7 +50,7 @@ __device__ __forceinline__ void store_product(DType dtype, const WeightJob& job,
   const int64_t at = token * job.n + row;
   if (job.bias) product += job.bias[row];
   if (job.residual) product += job.residual[at];
-  store_as(dtype, job.out, at, product);
+  store_number(dtype, job.out, at, product);
 }
 
 // Up to 8 rows of x, as many as there is room for.

@@ -39,7 +39,7 @@ __device__ Mixed<kLanes> mix_split(const AttentionPlan& plan, const float* query
   Mixed<kLanes> mixed;
   for (int block = first / kTokens; block <= last / kTokens; ++block) {
     const int64_t id = table[block];
-    const T* key = static_cast<const T*>(pool.key) + id * pool.key_block + kv_head * pool.key_head + slot;
+    const T* key = pool.keys_of<const T>(id, kv_head) + slot;
     float dot = 0;
 #pragma unroll 8
     for (int d = odd; d < pool.dim; d += 2) dot += query[d] * to<float>(key[d * kTokens]);
@@ -64,7 +64,7 @@ __device__ Mixed<kLanes> mix_split(const AttentionPlan& plan, const float* query
     }
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) mixed.sums[i] *= shrink;
-    const T* value = static_cast<const T*>(pool.value) + id * pool.value_block + kv_head * pool.value_head;
+    const T* value = pool.values_of<const T>(id, kv_head);
     const int begin = max(0, first - block * kTokens), end = min(kTokens - 1, last - block * kTokens);
     for (int j = begin; j <= end; ++j) {
       const float share = __shfl_sync(0xffffffffu, weight, j);

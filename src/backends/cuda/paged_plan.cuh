@@ -38,6 +38,16 @@ struct PoolPlan {
       value_scale_head;
   int kv_heads, dim, value_dim;
   int64_t blocks;
+
+  // A head's keys [dim, tokens] and values [tokens, value_dim] in a block.
+  template <typename T>
+  __device__ __forceinline__ T* keys_of(int64_t block, int head) const {
+    return static_cast<T*>(key) + block * key_block + head * key_head;
+  }
+  template <typename T>
+  __device__ __forceinline__ T* values_of(int64_t block, int head) const {
+    return static_cast<T*>(value) + block * value_block + head * value_head;
+  }
 };
 
 inline PoolPlan make_pool_plan(const KvBlocks& blocks) {
