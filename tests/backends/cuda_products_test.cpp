@@ -81,41 +81,9 @@ TEST_F(CudaProducts, ARowOfAProductDoesNotDependOnTheOthers) {
   }
 }
 
-// Formats whose products round the activations to 8 bits, as those of the CPU do; others multiply f16 numbers.
-bool takes_codes(DType dtype) {
-  switch (dtype) {
-    case DType::kQ4_0:
-    case DType::kQ4_1:
-    case DType::kQ8_0:
-    case DType::kQ5_0:
-    case DType::kQ5_1:
-    case DType::kQ3_K:
-    case DType::kQ4_K:
-    case DType::kQ5_K:
-    case DType::kQ6_K:
-    case DType::kIQ4_NL:
-    case DType::kIQ4_XS:
-    case DType::kMXFP4:
-    case DType::kQ2_K:
-    case DType::kIQ1_S:
-    case DType::kIQ1_M:
-    case DType::kIQ2_XXS:
-    case DType::kIQ2_XS:
-    case DType::kIQ2_S:
-    case DType::kIQ3_XXS:
-    case DType::kIQ3_S:
-    case DType::kTQ1_0:
-    case DType::kTQ2_0:
-    case DType::kI8Channel:
-    case DType::kGroup8:
-    case DType::kGroup4: return true;
-    default: return false;
-  }
-}
-
 // x w^T on the device against what the CPU makes of the same codes, or of the weights in f32.
 void expect_product(const Tensor& got, const Tensor& x, const Tensor& w, const std::string& what) {
-  const bool codes = takes_codes(w.dtype());
+  const bool codes = rounds_activations(w.dtype());  // others multiply f16 numbers
   const Tensor want = matmul(x, transpose(codes ? w : w.to_dtype(DType::kF32), 0, 1)).to_dtype(DType::kF64);
   const double spread = std::sqrt(mean(sqr(want)).item());
   expect_close(div(got.to_device(Device::cpu()).to_dtype(DType::kF64), spread), div(want, spread), codes ? 1e-5 : 4e-3,

@@ -29,8 +29,6 @@ Tensor rounded_activations(const Tensor& x, int64_t block) {
   return from_vector(values, x.shape());
 }
 
-bool rounds_activations(DType dtype) { return block_weights(dtype) >= 32 && dtype != DType::kQ8_K; }
-
 // What the product should be, in f64, from decoded weights.
 Tensor expected_product(const Tensor& x, const Tensor& w) {
   const int64_t block = block_weights(w.dtype()) == 256 ? 256 : 32;

@@ -18,6 +18,9 @@ inline std::vector<DType> packed_dtypes() {
   return dtypes;
 }
 
+// Whether products with such weights round the activations to 8 bits.
+inline bool rounds_activations(DType dtype) { return block_weights(dtype) >= 32 && dtype != DType::kQ8_K; }
+
 // Where formats that cannot be encoded keep their f16 scale.
 inline int scale_at(DType dtype) {
   switch (dtype) {
