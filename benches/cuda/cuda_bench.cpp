@@ -22,7 +22,9 @@
 #include "models/random_model.h"
 #include "nn/kv_cache.h"
 #include "ops/device_graph.h"
-#include "ops/fused_kernels.h"
+#include "ops/draw_tokens.h"
+#include "ops/experts.h"
+#include "ops/kernel_table.h"
 #include "ops/ops.h"
 #include "quant/format.h"
 #include "tensor/create.h"
@@ -90,11 +92,11 @@ void time_linear(const Limits& limits, DType dtype, int64_t m, int64_t n, int64_
   while (static_cast<int>(weights.size()) < copies) weights.push_back(weights[0].clone());
   const Tensor x = randn({m, k}, 2).to_device(Device::cuda()), weight = ones({k}, DType::kF32, Device::cuda());
   const Tensor out = empty({m, n}, DType::kF32, Device::cuda());
-  const FusedKernels* fused = fused_kernels(Device::cuda());
+  const KernelTable& kernels = Device::cuda().kernels();
   const LinearInput input{x, norm ? weight : Tensor(), 1e-6f, {}};
   const double seconds = time_calls(std::max(copies, 16), [&](int i) {
     const LinearJob job{weights[static_cast<size_t>(i % copies)], {}, {}, out};
-    fused->linear(input, {&job, 1});
+    kernels.linear(input, {&job, 1});
   });
   const double read = static_cast<double>(bytes) / seconds, products = 2.0 * static_cast<double>(m * n * k) / seconds;
   fmt::print("linear {:5} m {:4} n {:6} k {:5} {:>5}: {:8.2f} us, {:4.1f} % of copy, {:4.1f} % of product\n",
@@ -125,18 +127,20 @@ void time_experts(const Limits& limits, const ExpertsShape& shape, DType dtype, 
   }
   std::vector<ExpertWeights> experts;
   for (const auto& of : weights) {
-    experts.push_back({&of[0], &of[1], &of[2]});
-    if (biased) experts.back() = {&of[0], &of[1], &of[2], &of[3], &of[3], &of[4]};
+    experts.push_back({of[0], of[1], of[2]});
+    if (biased) experts.back() = {of[0], of[1], of[2], of[3], of[3], of[4]};
   }
   const Tensor x = randn({kCalls * tokens, hidden}, 4).to_device(Device::cuda());
   const Tensor norm = ones({hidden}, DType::kF32, Device::cuda());
   const ExpertRouter router{randn({count, hidden}, 5).to_device(Device::cuda()), {}, {}};
   const Tensor out = empty({tokens, hidden}, DType::kF32, Device::cuda());
   const ExpertGate gate = biased ? ExpertGate::kClamped : ExpertGate::kSilu;
+  const KernelTable& kernels = Device::cuda().kernels();
   const double seconds = time_calls(kCalls, [&](int i) {
     const Tensor rows = narrow(x, 0, i * tokens, tokens);
-    if (!fused_kernels(Device::cuda())
-             ->mix_experts({rows, norm, 1e-6f, {}}, router, {shape.chosen, true, 1, false}, experts, gate, rows, out)) {
+    const LinearInput input{rows, norm, 1e-6f};
+    const ExpertShares shares = route_experts(input, router, {shape.chosen, true, 1, false});
+    if (!kernels.mix_experts(input, shares, experts, gate, rows, out)) {
       throw Error(ErrorCode::kUnsupported, cat("no kernel mixes experts of ", dtype, " and ", down_dtype));
     }
   });

@@ -2,22 +2,19 @@
 
 #include <algorithm>
 
-#include "ops/fused_kernels.h"
+#include "ops/draw_tokens.h"
 #include "ops/narrow.h"
 #include "tensor/create.h"
 
 namespace wick {
 
-bool Logits::can_draw(const LanguageModel& model) {
-  return fused_kernels(model.device()) && model.facts().vocabulary <= kMostExactWeights;
-}
+bool Logits::can_draw(const LanguageModel& model) { return can_draw_tokens(model.device(), model.facts().vocabulary); }
 
 Logits::Logits(Tensor logits, const TokenDraws& draws) : logits_(std::move(logits)) {
   if (std::ranges::all_of(draws.rows, &TokenDraw::needs_row)) return;
   for (const TokenDraw& draw : draws.rows) is_wanted_.push_back(!draw.needs_row);
   logits_ = logits_.contiguous();
-  drawn_ = empty({logits_.dim(0)}, DType::kI32, logits_.device());
-  fused_kernels(logits_.device())->draw_tokens(logits_, draws, drawn_);
+  drawn_ = draw_tokens(logits_, draws);
   copy_ = start_host_copy(drawn_);
 }
 

@@ -25,7 +25,7 @@ class Logits {
   TokenLogits row(int64_t i) const;  // once fetched
 
  private:
-  Tensor logits_, drawn_;  // see FusedKernels::draw_tokens; logits are on the host once fetched, if all are needed
+  Tensor logits_, drawn_;           // see draw_tokens(); logits are on the host once fetched, if all are needed
   std::unique_ptr<HostCopy> copy_;  // of drawn_
   std::vector<int32_t> tokens_;     // what it brought
   std::vector<char> is_wanted_;     // whether the token of row i is; empty: none is drawn

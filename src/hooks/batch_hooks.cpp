@@ -1,6 +1,9 @@
 #include "hooks/batch_hooks.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "tensor/device.h"
 
 namespace wick {
 
@@ -10,26 +13,39 @@ void BatchHooks::add(int64_t begin, std::span<const int64_t> positions, const Se
   active_ = true;
 }
 
+bool BatchHooks::is_wanted(HookPoint point, int layer) const {
+  return std::any_of(sequences_.begin(), sequences_.end(), [&](const Rows& rows) {
+    const HookSpec& spec = *rows.hooks->spec;
+    return spec.touches(point) && (spec.captures(point, layer) || spec.edits(point, layer));
+  });
+}
+
 namespace {
 
-// Into contiguous x on the host.
+// Into row-major x.
 void write_rows(const Tensor& x, int64_t begin, const Tensor& rows) {
-  const Tensor host = rows.to_device(Device::cpu()).contiguous();
+  const Tensor dense = rows.to_device(x.device()).contiguous();
   const int64_t row_bytes = bytes_of(x.dtype(), x.numel() / x.dim(0));
-  std::memcpy(x.raw() + begin * row_bytes, host.raw(), static_cast<size_t>(host.dim(0) * row_bytes));
+  std::byte* to = x.raw() + begin * row_bytes;
+  const auto bytes = static_cast<size_t>(dense.dim(0) * row_bytes);
+  if (x.device().is_host()) {
+    std::memcpy(to, dense.raw(), bytes);
+  } else {
+    device_memory(x.device()).copy_within(x.device(), to, dense.raw(), bytes);
+  }
 }
 
 }  // namespace
 
 Tensor with_rows(const Tensor& x, int64_t begin, const Tensor& rows) {
-  const Tensor out = x.device() == Device::cpu() ? x.clone() : x.to_device(Device::cpu()).clone();
+  Tensor out = x.clone();
   write_rows(out, begin, rows);
-  return out.to_device(x.device());
+  return out;
 }
 
 Tensor BatchHooks::run(HookPoint point, int layer, const Tensor& x, std::string_view custom) const {
   Tensor current = x;
-  bool is_copy = false;  // on the host, of all rows: further sequences write into it
+  bool is_copy = false;  // further sequences write into it
   for (const Rows& rows : sequences_) {
     if (!rows.hooks->touches(point)) continue;
     const auto count = static_cast<int64_t>(rows.positions.size());
@@ -40,12 +56,11 @@ Tensor BatchHooks::run(HookPoint point, int layer, const Tensor& x, std::string_
       current = changed;
       continue;
     }
-    if (!is_copy)
-      current = current.device() == Device::cpu() ? current.clone() : current.to_device(Device::cpu()).contiguous();
+    if (!is_copy) current = current.clone();
     is_copy = true;
     write_rows(current, rows.begin, changed);
   }
-  return is_copy ? current.to_device(x.device()) : current;
+  return current;
 }
 
 }  // namespace wick

@@ -27,6 +27,9 @@ class BatchHooks {
     return active_ ? run(point, layer, x, custom) : x;
   }
 
+  // Whether anybody watches or changes this point of this layer: ops that would not make its values do then.
+  bool wants(HookPoint point, int layer) const { return active_ && is_wanted(point, layer); }
+
   struct Rows {
     int64_t begin;
     std::span<const int64_t> positions;
@@ -35,13 +38,14 @@ class BatchHooks {
   const std::vector<Rows>& sequences() const { return sequences_; }
 
  private:
+  bool is_wanted(HookPoint point, int layer) const;
   Tensor run(HookPoint point, int layer, const Tensor& x, std::string_view custom) const;
 
   bool active_ = false;
   std::vector<Rows> sequences_;
 };
 
-// A copy of x whose rows from `begin` on are `rows`.
+// A copy of x, on its device, whose rows from `begin` on are `rows`.
 Tensor with_rows(const Tensor& x, int64_t begin, const Tensor& rows);
 
 }  // namespace wick

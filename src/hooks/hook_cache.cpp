@@ -12,6 +12,8 @@
 namespace wick {
 namespace {
 
+Tensor on_host(const Tensor& x) { return x.device() == Device::cpu() ? x : x.to_device(Device::cpu()).contiguous(); }
+
 // [heads, rows, context] chunks joined along rows and filled up along the context.
 Tensor join_contexts(const std::vector<Tensor>& chunks, float filler) {
   int64_t rows = 0, context = 0;
@@ -62,7 +64,15 @@ void HookCache::add(const std::string& name, HookPoint point, const Tensor& rows
   Captured& captured = chunks_[name];
   captured.point = point;
   if (point == HookPoint::kState) captured.chunks.clear();
-  captured.chunks.push_back(rows.device() == Device::cpu() ? rows.clone() : rows.to_device(Device::cpu()).contiguous());
+  const int64_t bytes = bytes_of(rows.dtype(), rows.numel());
+  const bool stays = rows.device().is_host() || device_bytes_ + bytes <= kDeviceBytes;
+  if (!rows.device().is_host() && stays) device_bytes_ += bytes;
+  captured.chunks.push_back(stays ? rows.clone() : on_host(rows));
+}
+
+void HookCache::clear() {
+  chunks_.clear();
+  device_bytes_ = 0;
 }
 
 Tensor HookCache::at(std::string_view name) const {
@@ -75,12 +85,14 @@ Tensor HookCache::at(std::string_view name) const {
   }
   const Captured& captured = found->second;
   const ArenaPause keep;
-  if (captured.chunks.size() == 1) return captured.chunks.front();
-  if (captured.point == HookPoint::kAttnPattern) return join_contexts(captured.chunks, 0);
+  std::vector<Tensor> chunks;
+  for (const Tensor& chunk : captured.chunks) chunks.push_back(on_host(chunk));
+  if (chunks.size() == 1) return chunks.front();
+  if (captured.point == HookPoint::kAttnPattern) return join_contexts(chunks, 0);
   if (captured.point == HookPoint::kAttnScores) {
-    return join_contexts(captured.chunks, -std::numeric_limits<float>::infinity());
+    return join_contexts(chunks, -std::numeric_limits<float>::infinity());
   }
-  return join_rows(captured.chunks);
+  return join_rows(chunks);
 }
 
 }  // namespace wick

@@ -11,16 +11,19 @@
 namespace wick {
 
 // What was captured of one sequence, by name. Rows of later passes (chunks of a prompt, generated tokens) join those of
-// earlier ones. Values are on the host, in their own memory.
+// earlier ones. Values stay in memory of their own on the device they were computed on, so that a pass does not wait
+// for copies, up to kDeviceBytes; what is more comes to the host at once.
 class HookCache {
  public:
+  static constexpr int64_t kDeviceBytes = int64_t{2} << 30;
+
   bool has(std::string_view name) const { return chunks_.find(name) != chunks_.end(); }
   std::vector<std::string> names() const;
-  // All rows. Attention scores and patterns are [heads, rows, longest context], with -inf and 0 where a row had no key.
-  // Throws Error(kInvalidArgument) listing what there is.
+  // All rows, on the host. Attention scores and patterns are [heads, rows, longest context], with -inf and 0 where a
+  // row had no key. Throws Error(kInvalidArgument) listing what there is.
   Tensor at(std::string_view name) const;
   Tensor at(HookPoint point, int layer) const { return at(hook_name(point, layer)); }
-  void clear() { chunks_.clear(); }
+  void clear();
 
   // Adds a copy of `rows`; `state` replaces what was there before.
   void add(const std::string& name, HookPoint point, const Tensor& rows);
@@ -31,6 +34,7 @@ class HookCache {
     std::vector<Tensor> chunks;
   };
   std::map<std::string, Captured, std::less<>> chunks_;
+  int64_t device_bytes_ = 0;
 };
 
 }  // namespace wick

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/recurrent/fast_exp.h"
+#include "base/fast_exp.h"
 
 namespace wick {
 namespace {

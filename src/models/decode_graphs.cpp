@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "ops/fused_kernels.h"
+#include "ops/draw_tokens.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -128,7 +128,7 @@ std::optional<Tensor> DecodeGraphs::run(const ForwardBatch& batch, const KvCache
     }
   }
   device_memory(device).copy_from_host(device, entry.memory.raw(), packed.bytes().data(), packed.bytes().size());
-  if (batch.drawn.defined()) fused_kernels(device)->place_tokens(batch.drawn, entry.ids);
+  if (batch.drawn.defined()) place_tokens(batch.drawn, entry.ids);
   entry.graph->start();
   return entry.logits.clone();
 }

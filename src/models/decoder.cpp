@@ -1,7 +1,6 @@
 #include "models/decoder.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -10,63 +9,71 @@
 #include "models/logit_hooks.h"
 #include "nn/scratch.h"
 #include "ops/add.h"
+#include "ops/draw_tokens.h"
 #include "ops/embedding.h"
-#include "ops/fused_kernels.h"
 #include "ops/mul.h"
 #include "ops/tanh.h"
 #include "tensor/create.h"
 
 namespace wick {
 
-Tensor DecoderLayer::mix(const Tensor& normed, const DecoderStep& step) const {
-  if (kind.convolution) return convolution(normed, step.convolutions[state_index], step.hooks, index);
+Tensor DecoderLayer::mix(const LinearInput& input, const Tensor& residual, const DecoderStep& step,
+                         const Tensor& keep) const {
+  if (kind.convolution) {
+    const Tensor y = convolution(materialize(input), step.convolutions[state_index], step.hooks, index);
+    const Tensor kept = keep.defined() ? take_rows(y, keep) : y;
+    return residual.defined() ? add(residual, kept) : kept;
+  }
   const bool rotates = kind.rope >= 0;
   const auto rope = static_cast<size_t>(kind.rope);
-  return attention(normed, rotates ? step.ropes[rope] : RopeRows(), rotates && step.tables[rope].interleaved(),
-                   step.attention, step.cache.layer(kv_index), index);
+  return attention(input, residual, rotates ? step.ropes[rope] : RopeRows(), rotates && step.tables[rope].interleaved(),
+                   step.attention, step.cache.layer(kv_index), keep, index);
 }
 
-Tensor DecoderLayer::feed_forward(const Tensor& normed, const DecoderStep& step) const {
-  return kind.sparse ? moe(normed, step.hooks, index) : mlp(normed, step.hooks, index);
+Tensor DecoderLayer::feed_forward(const LinearInput& input, const Tensor& residual, const DecoderStep& step) const {
+  return kind.sparse ? moe(input, residual, step.hooks, index) : mlp(input, residual, step.hooks, index);
 }
 
-Tensor DecoderLayer::fused(const Tensor& x, const DecoderStep& step, const Tensor& keep) const {
-  const bool rotates = kind.rope >= 0;
-  const auto rope = static_cast<size_t>(kind.rope);
-  const bool narrows = keep.defined();
-  Tensor mid = attention.fused(attn_norm, x, !narrows, rotates ? step.ropes[rope] : RopeRows(),
-                               rotates && step.tables[rope].interleaved(), step.attention, step.cache.layer(kv_index));
-  if (narrows) mid = add(take_rows(x, keep), take_rows(mid, keep));
-  return kind.sparse ? moe.fused(mlp_norm, mid) : mlp.fused(mlp_norm, mid);
+// What one half of a layer adds to `stream`. Where nothing stands between, its last product adds it itself.
+template <typename Part>
+Tensor DecoderLayer::add_to(const Tensor& stream, HookPoint point, const Norm& post_norm, const DecoderStep& step,
+                            const Part& part) const {
+  if (residual_scale == 1 && !post_norm.present() && !step.hooks.wants(point, index)) return part(stream);
+  Tensor y = post_norm(part(Tensor()));
+  if (residual_scale != 1) y = mul(y, residual_scale);
+  return add(stream, step.hooks(point, index, y));
 }
 
 Tensor DecoderLayer::operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const {
   const BatchHooks& hook = step.hooks;
-  const bool plain =
-      !parallel && !kind.convolution && residual_scale == 1 && !attn_post_norm.present() && !mlp_post_norm.present();
-  if (plain && !hook.active() && fused_kernels(x.device())) return fused(x, step, keep);
-  const auto kept = [&](const Tensor& rows) { return keep.defined() ? take_rows(rows, keep) : rows; };
-  const auto scaled = [&](const Tensor& part) { return residual_scale == 1 ? part : mul(part, residual_scale); };
-
-  Tensor pre = hook(HookPoint::kResidPre, index, x);
-  if (parallel) {
-    const Tensor normed = attn_norm(pre);
-    const Tensor attn_out =
-        in_scratch([&] { return hook(HookPoint::kAttnOut, index, scaled(attn_post_norm(kept(mix(normed, step))))); });
-    pre = kept(pre);
-    return in_scratch([&] {
-      const Tensor mlp_in = mlp_norm.present() ? mlp_norm(pre) : kept(normed);
-      const Tensor mlp_out = hook(HookPoint::kMlpOut, index, scaled(feed_forward(mlp_in, step)));
-      return hook(HookPoint::kResidPost, index, add(add(attn_out, mlp_out), pre));
-    });
-  }
+  const Tensor pre = hook(HookPoint::kResidPre, index, x);
+  const Tensor kept = keep.defined() ? take_rows(pre, keep) : pre;
+  if (parallel) return run_parallel(pre, kept, step, keep);
   const Tensor mid = in_scratch([&] {
-    const Tensor attn_out = hook(HookPoint::kAttnOut, index, scaled(attn_post_norm(kept(mix(attn_norm(pre), step)))));
-    return hook(HookPoint::kResidMid, index, add(kept(pre), attn_out));
+    return hook(HookPoint::kResidMid, index,
+                add_to(kept, HookPoint::kAttnOut, attn_post_norm, step,
+                       [&](const Tensor& residual) { return mix(attn_norm.input_for(pre), residual, step, keep); }));
   });
   return in_scratch([&] {
-    const Tensor mlp_out = hook(HookPoint::kMlpOut, index, scaled(mlp_post_norm(feed_forward(mlp_norm(mid), step))));
-    return hook(HookPoint::kResidPost, index, add(mid, mlp_out));
+    return hook(HookPoint::kResidPost, index,
+                add_to(mid, HookPoint::kMlpOut, mlp_post_norm, step,
+                       [&](const Tensor& residual) { return feed_forward(mlp_norm.input_for(mid), residual, step); }));
+  });
+}
+
+Tensor DecoderLayer::run_parallel(const Tensor& pre, const Tensor& kept, const DecoderStep& step,
+                                  const Tensor& keep) const {
+  const BatchHooks& hook = step.hooks;
+  const auto scaled = [&](const Tensor& part) { return residual_scale == 1 ? part : mul(part, residual_scale); };
+  const LinearInput normed = attn_norm.input_for(pre);
+  const Tensor attn_out = in_scratch(
+      [&] { return hook(HookPoint::kAttnOut, index, scaled(attn_post_norm(mix(normed, Tensor(), step, keep)))); });
+  return in_scratch([&] {
+    const bool shares_norm = !mlp_norm.present() && !keep.defined();
+    const LinearInput input = shares_norm ? normed : (mlp_norm.present() ? mlp_norm : attn_norm).input_for(kept);
+    const Tensor both = add_to(attn_out, HookPoint::kMlpOut, Norm(), step,
+                               [&](const Tensor& residual) { return feed_forward(input, residual, step); });
+    return hook(HookPoint::kResidPost, index, add(both, kept));
   });
 }
 
@@ -85,7 +92,7 @@ Tensor Decoder::ids_of(const ForwardBatch& batch) const {
   const auto count = static_cast<int64_t>(batch.tokens.size());
   if (batch.drawn.defined()) {
     const Tensor ids = empty({count}, DType::kI64, device_);
-    fused_kernels(device_)->place_tokens(batch.drawn, ids);
+    place_tokens(batch.drawn, ids);
     return ids;
   }
   const Tensor ids = empty({count}, DType::kI64);
@@ -115,15 +122,15 @@ Tensor Decoder::continue_from(Tensor x, const DecoderStep& step, const Tensor& w
     const bool last = &layer == &layers_.back();
     x = layer(x, step, last && !step.hooks.active() ? wanted : Tensor());
   }
-  if (!step.hooks.active()) return logits(final_norm_.input_for(x));
+  if (!step.hooks.wants(HookPoint::kFinalNorm, -1)) {
+    return logits(final_norm_.input_for(step.hooks.active() && wanted.defined() ? take_rows(x, wanted) : x));
+  }
   x = step.hooks(HookPoint::kFinalNorm, -1, final_norm_(x));
   return logits({wanted.defined() ? take_rows(x, wanted) : x});
 }
 
 Tensor Decoder::logits(const LinearInput& input) const {
-  std::array<Tensor, 1> outs;
-  apply_linears(input, {&head_}, {}, outs);
-  Tensor y = outs[0];
+  Tensor y = head_(input, Tensor());
   if (config_.logit_scale != 1) y = mul(y, config_.logit_scale);
   if (config_.logit_soft_cap > 0) y = mul(tanh(mul(y, 1 / config_.logit_soft_cap)), config_.logit_soft_cap);
   return y;

@@ -33,10 +33,13 @@ struct DecoderLayer {
   Tensor operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const;
 
  private:
-  // The layer without hooks where several ops can be one kernel.
-  Tensor fused(const Tensor& x, const DecoderStep& step, const Tensor& keep) const;
-  Tensor mix(const Tensor& normed, const DecoderStep& step) const;
-  Tensor feed_forward(const Tensor& normed, const DecoderStep& step) const;
+  // Both give what they add to the residual stream; plus `residual`, where that is defined.
+  Tensor mix(const LinearInput& input, const Tensor& residual, const DecoderStep& step, const Tensor& keep) const;
+  Tensor feed_forward(const LinearInput& input, const Tensor& residual, const DecoderStep& step) const;
+  template <typename Part>
+  Tensor add_to(const Tensor& stream, HookPoint point, const Norm& post_norm, const DecoderStep& step,
+                const Part& part) const;
+  Tensor run_parallel(const Tensor& pre, const Tensor& kept, const DecoderStep& step, const Tensor& keep) const;
 };
 
 // The decoder of every family: embedding, layers, norm, logits.

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/decoder.h"
-#include "ops/fused_kernels.h"
+#include "ops/draw_tokens.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
 
@@ -122,7 +122,7 @@ class LayerLoader {
     for (int64_t i = 0; i < wanted.routing.experts; ++i) {
       moe.experts.push_back(expert(cat(names_.experts, i, "."), wanted.intermediate, wanted.expert_bias));
     }
-    moe.stack_biases();
+    moe.prepare();
     if (wanted.shared_intermediate > 0) {
       moe.shared = expert(names_.shared, wanted.shared_intermediate, false);
       if (wanted.shared_gate) moe.shared_gate = linear(names_.shared_gate, 1, config_.hidden, false);
@@ -183,7 +183,7 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
   }
   facts_.recurrent = convolutions > 0;
   facts_.takes_embeddings = true;
-  facts_.takes_drawn = fused_kernels(device_) != nullptr;
+  facts_.takes_drawn = can_draw_tokens(device_, config_.vocabulary);
   facts_.window = widest_window(config_.kinds);
   final_norm_ = norm(names.final_norm);
   if (config_.tied) {

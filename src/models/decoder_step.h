@@ -23,8 +23,8 @@ struct DecoderStep {
   Tensor position_ids;                 // i64 [rows], on the host or, from DecodeInputs, on the device
   std::span<const int64_t> positions;  // the same; empty when they are on the device
   AttentionStep attention;
-  InlineVector<RopeRows, kMostRopes> ropes;                // one per table
-  std::vector<std::vector<ShortConv::Rows>> convolutions;  // one list per convolution layer
+  InlineVector<RopeRows, kMostRopes> ropes;          // one per table
+  std::vector<std::vector<StateRows>> convolutions;  // one list per convolution layer
   BatchHooks hooks;
 };
 

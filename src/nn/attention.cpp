@@ -1,70 +1,50 @@
 #include "nn/attention.h"
 
-#include <array>
-
 #include "nn/attention_map.h"
-#include "ops/add.h"
+#include "ops/attend.h"
 #include "ops/clamp.h"
-#include "ops/fused_kernels.h"
-#include "ops/permute.h"
+#include "ops/index_select.h"
 #include "ops/reshape.h"
-#include "ops/rope.h"
-#include "tensor/create.h"
 
 namespace wick {
 namespace {
 
-Tensor rotated(const Tensor& x, const RopeRows& angles, bool interleaved) {  // x [tokens, heads, head_dim]
-  if (!angles.cos.defined()) return x;
-  return transpose(rope(transpose(x, 0, 1), angles.cos, angles.sin, interleaved), 0, 1);
-}
+// Norms that heads go through on their way to attention: others run before.
+bool is_head_norm(const Norm& norm) { return norm.kind == NormKind::kRms && norm.weight.defined(); }
 
 }  // namespace
 
-Tensor Attention::operator()(const Tensor& x, const RopeRows& rope, bool interleaved, const AttentionStep& step,
-                             const KvBlocks& kv, int layer) const {
-  const int64_t tokens = x.dim(0);
+Tensor Attention::operator()(const LinearInput& input, const Tensor& residual, const RopeRows& rope, bool interleaved,
+                             const AttentionStep& step, const KvBlocks& kv, const Tensor& keep, int layer) const {
+  const int64_t tokens = input.x.dim(0);
   const BatchHooks& hooks = *step.hooks;
-  const auto project = [&](const Linear& linear, const Norm& norm, int64_t count, HookPoint point) {
-    Tensor y = linear(x);
-    if (clip > 0) y = clamp(y, -clip, clip);
-    y = hooks(point, layer, reshape(y, {tokens, count, head_dim}));
-    if (!norm.present()) return y;
-    if (!norm_whole_rows) return norm(y);
-    return reshape(norm(reshape(y, {tokens, count * head_dim})), {tokens, count, head_dim});
+  const auto parts = apply_linears(input, {&q, &k, &v});
+  const auto heads_of = [&](const Tensor& projected, int64_t count, HookPoint point) {
+    const Tensor y = clip > 0 ? clamp(projected, -clip, clip) : projected;
+    return hooks(point, layer, reshape(y, {tokens, count, head_dim}));
   };
-  const Tensor query = rotated(project(q, q_norm, heads, HookPoint::kAttnQ), rope, interleaved).contiguous();
-  const Tensor key = rotated(project(k, k_norm, kv_heads, HookPoint::kAttnK), rope, interleaved);
-  const Tensor value = project(v, {}, kv_heads, HookPoint::kAttnV);
-  store_kv(key, value, step.rows, kv);
+  Tensor query = heads_of(parts[0], heads, HookPoint::kAttnQ);
+  Tensor key = heads_of(parts[1], kv_heads, HookPoint::kAttnK);
+  const Tensor value = heads_of(parts[2], kv_heads, HookPoint::kAttnV);
 
-  Tensor z = paged_attention(query, kv, step.rows, options);
-  if (hooks.active()) z = hook_attention_maps(hooks, layer, query, kv, step.rows, options, z);
-  z = hooks(HookPoint::kAttnZ, layer, z);
-  return out(reshape(z, {tokens, -1}));
-}
-
-Tensor Attention::fused(const Norm& norm, const Tensor& x, bool adds, const RopeRows& rope, bool interleaved,
-                        const AttentionStep& step, const KvBlocks& kv) const {
-  const FusedKernels* kernels = fused_kernels(x.device());
-  const auto is_rms = [](const Norm& norm) { return !norm.present() || norm.kind == NormKind::kRms; };
-  std::array<Tensor, 1> result;
-  if (!kernels || clip > 0 || (q_norm.present() && norm_whole_rows) || !is_rms(q_norm) || !is_rms(k_norm) ||
-      (q_norm.present() && !q_norm.weight.defined()) || head_dim > 512) {
-    const Tensor z = (*this)(norm(x), rope, interleaved, step, kv, 0);
-    return adds ? add(x, z) : z;
+  HeadTurns turns{{}, {}, 0, rope.cos, rope.sin, interleaved};
+  if (norm_whole_rows) {
+    query = reshape(q_norm(reshape(query, {tokens, heads * head_dim})), {tokens, heads, head_dim});
+    key = reshape(k_norm(reshape(key, {tokens, kv_heads * head_dim})), {tokens, kv_heads, head_dim});
+  } else if (is_head_norm(q_norm) && is_head_norm(k_norm) && q_norm.eps == k_norm.eps) {
+    turns.query_weight = q_norm.weight;
+    turns.key_weight = k_norm.weight;
+    turns.eps = q_norm.eps;
+  } else {
+    query = q_norm(query);
+    key = k_norm(key);
   }
-  const int64_t tokens = x.dim(0);
-  std::array<Tensor, 3> parts;
-  apply_linears(norm.input_for(x.contiguous()), {&q, &k, &v}, {}, parts);
-  const auto heads_of = [&](const Tensor& y, int64_t count) { return reshape(y, {tokens, count, head_dim}); };
-  const Tensor query = heads_of(parts[0], heads), key = heads_of(parts[1], kv_heads),
-               value = heads_of(parts[2], kv_heads);
-  const Tensor z = empty(query.shape(), DType::kF32, x.device());
-  kernels->attend({query, key, value}, {q_norm.weight, k_norm.weight, q_norm.eps, rope.cos, rope.sin, interleaved}, kv,
-                  step.rows, options, z);
-  apply_linears({reshape(z, {tokens, -1})}, {&out}, adds ? x : Tensor(), result);
-  return result[0];
+  const bool wants_maps = hooks.wants(HookPoint::kAttnScores, layer) || hooks.wants(HookPoint::kAttnPattern, layer);
+  const Attended attended = attend({query, key, value}, turns, kv, step.rows, options, wants_maps);
+  Tensor z = attended.out;
+  if (wants_maps) z = hook_attention_maps(hooks, layer, attended.queries, kv, step.rows, options, z);
+  z = reshape(hooks(HookPoint::kAttnZ, layer, z), {tokens, -1});
+  return out({keep.defined() ? index_select(z, 0, keep) : z}, residual);
 }
 
 }  // namespace wick

@@ -23,12 +23,11 @@ struct Attention {
   float clip = 0;                // q, k and v are clamped to +-clip; 0: not
   PagedAttentionOptions options;
 
-  // `rope` undefined: positions are not rotated. Writes the rows' keys and values to `kv`.
-  Tensor operator()(const Tensor& x, const RopeRows& rope, bool interleaved, const AttentionStep& step,
-                    const KvBlocks& kv, int layer) const;  // [tokens, hidden] -> [tokens, hidden]
-  // The same of norm(x), plus x where it `adds`, without hooks, in as few kernels as the device allows.
-  Tensor fused(const Norm& norm, const Tensor& x, bool adds, const RopeRows& rope, bool interleaved,
-               const AttentionStep& step, const KvBlocks& kv) const;
+  // What attention adds to the residual stream, for an input [tokens, hidden]; plus `residual`, where that is defined.
+  // Writes the rows' keys and values to `kv`. `rope` undefined: positions are not rotated. `keep` (i64) says which rows
+  // are wanted, `residual` has no others; undefined: all.
+  Tensor operator()(const LinearInput& input, const Tensor& residual, const RopeRows& rope, bool interleaved,
+                    const AttentionStep& step, const KvBlocks& kv, const Tensor& keep, int layer) const;
 };
 
 }  // namespace wick

@@ -1,10 +1,9 @@
 #pragma once
 
+#include <array>
 #include <initializer_list>
-#include <optional>
-#include <span>
 
-#include "ops/fused_kernels.h"
+#include "ops/linear.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -18,16 +17,15 @@ struct Linear {
   bool defined() const { return weight.defined(); }
   int64_t inputs() const { return weight.dim(1); }
   int64_t outputs() const { return weight.dim(0); }
-  Tensor operator()(const Tensor& x) const;  // [tokens, in] -> [tokens, out]
+  // Whether the weight takes an input as it is.
+  bool is_plain() const { return !input_order.defined(); }
+  Tensor operator()(const Tensor& x) const;  // [..., in] -> [..., out]
+  // Of an input that may still have to be normed or activated [rows, in], plus the residual [rows, out], if there is
+  // one, in as few kernels as its device allows. The bits are those of the ops one after the other.
+  Tensor operator()(const LinearInput& input, const Tensor& residual) const;
 };
 
-// silu(gate(input)) * up(input) in one kernel, for `down` to multiply: of many rows already in the dtype that it rounds
-// them to. Empty where there is no kernel for it.
-std::optional<Tensor> apply_gated(const LinearInput& input, const Linear& gate, const Linear& up, const Linear& down);
-
-// The products of several linears with one input, in as few kernels as its device allows: outs[i] = linears[i](input).
-// `residual`, where defined, is added to each.
-void apply_linears(const LinearInput& input, std::initializer_list<const Linear*> linears, const Tensor& residual,
-                   std::span<Tensor> outs);
+// What several linears, up to three, make of one input.
+std::array<Tensor, 3> apply_linears(const LinearInput& input, std::initializer_list<const Linear*> linears);
 
 }  // namespace wick

@@ -3,7 +3,6 @@
 #include "hooks/batch_hooks.h"
 #include "nn/activation.h"
 #include "nn/linear.h"
-#include "nn/norm.h"
 
 namespace wick {
 
@@ -12,9 +11,8 @@ struct Mlp {
   Linear gate, up, down;
   Activation activation = Activation::kSilu;
 
-  Tensor operator()(const Tensor& x, const BatchHooks& hooks, int layer) const;  // [tokens, hidden]
-  // x + the same of norm(x), without hooks, in as few kernels as the device allows.
-  Tensor fused(const Norm& norm, const Tensor& x) const;
+  // Of an input [tokens, hidden]; plus `residual`, where that is defined.
+  Tensor operator()(const LinearInput& input, const Tensor& residual, const BatchHooks& hooks, int layer) const;
 };
 
 }  // namespace wick

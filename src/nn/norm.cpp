@@ -15,8 +15,7 @@ Tensor Norm::operator()(const Tensor& x) const {
 }
 
 LinearInput Norm::input_for(const Tensor& x) const {
-  const bool fuses = kind == NormKind::kRms && weight.defined() && fused_kernels(x.device());
-  return fuses ? LinearInput{x, weight, eps, {}} : LinearInput{(*this)(x)};
+  return kind == NormKind::kRms && weight.defined() ? LinearInput{x, weight, eps} : LinearInput{(*this)(x)};
 }
 
 }  // namespace wick

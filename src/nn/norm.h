@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "ops/fused_kernels.h"
+#include "ops/linear.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -18,7 +18,7 @@ struct Norm {
 
   bool present() const { return kind != NormKind::kNone; }
   Tensor operator()(const Tensor& x) const;
-  // The norm of x as something to multiply: left to the product where that can do it.
+  // The norm of x as something to multiply: left to the product where that can do it, to the same bits.
   LinearInput input_for(const Tensor& x) const;
 };
 

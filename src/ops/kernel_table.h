@@ -1,5 +1,9 @@
 #pragma once
 
+#include <memory>
+#include <span>
+
+#include "base/function_ref.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -7,6 +11,18 @@ namespace wick {
 struct KvBlocks;  // these three: ops/paged_attention.h
 struct PagedRows;
 struct PagedAttentionOptions;
+struct LinearInput;  // these two: ops/linear.h
+struct LinearJob;
+struct AttendInput;  // these two: ops/attend.h
+struct HeadTurns;
+struct ExpertRouter;  // these four: ops/experts.h
+struct ExpertChoice;
+struct ExpertShares;
+struct ExpertWeights;
+struct StateRows;   // ops/recurrence.h
+struct TokenDraws;  // ops/token_draw.h
+class DeviceGraph;  // ops/device_graph.h
+enum class ExpertGate : uint8_t;
 
 enum class UnaryOp : uint8_t {
   kNeg,
@@ -56,7 +72,7 @@ struct Pool2dParams {
 
 // What a device can do. The ops check shapes and dtypes, allocate the output and call one entry; a null entry means
 // "not supported here" and the op says so. Kernels accept any strides on inputs unless noted; outputs are row-major
-// unless noted. They never allocate tensors and never throw for shapes.
+// unless noted. They never throw for shapes; memory they need in between comes from the caller's arena or is their own.
 struct KernelTable {
   // Writes src into dst: same shape, any strides on both, any two dtypes (floats to integers truncate and saturate).
   void (*copy)(const Tensor& src, const Tensor& dst) = nullptr;
@@ -114,6 +130,38 @@ struct KernelTable {
   // rest pass through. Pairs are (i, i + rotary/2), or (2i, 2i + 1) when interleaved.
   void (*rope)(const Tensor& x, const Tensor& cos, const Tensor& sin, bool interleaved, const Tensor& out) = nullptr;
 
+  // Several ops in one: what a decoder layer is made of. Each gives the bits of the ops one after the other, and a
+  // row's bits never depend on the other rows.
+  //
+  // job.out = (input weight^T + bias) + residual for each job, where the input may be normed or activated first.
+  void (*linear)(const LinearInput& input, std::span<const LinearJob> jobs) = nullptr;
+  // silu(gate) * up of the two products, to gate.out, which may have the dtype of the weights; up.out stays undefined.
+  // False, and nothing is done, where products of so many rows or such weights are better left apart.
+  bool (*gated_linear)(const LinearInput& input, const LinearJob& gate, const LinearJob& up) = nullptr;
+  // Norms and rotates the heads of queries and keys, puts keys and values into their blocks as store_kv does, and
+  // writes what paged_attention gives to `out`. `turned`, where defined, holds the queries as attention sees them.
+  void (*attend)(const AttendInput& input, const HeadTurns& turns, const KvBlocks& blocks, const PagedRows& rows,
+                 const PagedAttentionOptions& options, const Tensor& turned, const Tensor& out) = nullptr;
+  // The experts that each row's router logits choose, ascending, and their shares.
+  // False, and nothing is done, for routers that the device does not read as they are.
+  bool (*route_experts)(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
+                        const ExpertShares& shares) = nullptr;
+  // out = residual + the sum over a row's experts, in their order, of share * (down(gate(x) * up(x))). False, and
+  // nothing is done, for weights that the device does not read as they are.
+  bool (*mix_experts)(const LinearInput& input, const ExpertShares& shares, std::span<const ExpertWeights> experts,
+                      ExpertGate gate, const Tensor& residual, const Tensor& out) = nullptr;
+
+  // What moves from one row of a sequence to the next, in place: see ops/recurrence.h, whose shapes these have. All
+  // f32, the last dimension dense; rows of inputs may lie apart. A row's bits do not depend on where rows are cut.
+  void (*causal_conv)(const Tensor& x, const Tensor& weight, const Tensor& bias, std::span<const StateRows> sequences,
+                      const Tensor& out) = nullptr;
+  void (*mamba_scan)(const Tensor& u, const Tensor& dt, const Tensor& b, const Tensor& c, const Tensor& a,
+                     const Tensor& d, std::span<const StateRows> sequences, const Tensor& out) = nullptr;
+  void (*mamba2_scan)(const Tensor& x, const Tensor& dt, const Tensor& b, const Tensor& c, const Tensor& a,
+                      const Tensor& d, std::span<const StateRows> sequences, const Tensor& out) = nullptr;
+  void (*rwkv_scan)(const Tensor& keys, const Tensor& values, const Tensor& decay, const Tensor& bonus,
+                    std::span<const StateRows> sequences, const Tensor& out) = nullptr;
+
   // x [batch, in, h, w], weight [out, in / groups, kh, kw], bias [out] or undefined -> out [batch, out, oh, ow].
   void (*conv2d)(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
                  const Tensor& out) = nullptr;
@@ -141,6 +189,14 @@ struct KernelTable {
   void (*index_add)(const Tensor& out, int dim, const Tensor& index, const Tensor& src) = nullptr;
   // Keeps columns j <= i + diagonal (lower) or j >= i + diagonal (upper) of the last two dims; zeros elsewhere.
   void (*triangle)(Triangle part, const Tensor& x, int64_t diagonal, const Tensor& out) = nullptr;
+
+  // Draws a token from each row of logits, f32 [rows, n], row-major, n at most kMostExactWeights, which the edits
+  // change: out, i32 [rows]. The same as on the host. -1 for a row with NaN or +inf, or with nothing but -inf.
+  void (*draw_tokens)(const Tensor& logits, const TokenDraws& draws, const Tensor& out) = nullptr;
+  // What draw_tokens gave, i32 [rows], as ids, i64 [rows]; 0 where no token was drawn.
+  void (*place_tokens)(const Tensor& drawn, const Tensor& ids) = nullptr;
+  // Writes down what `body` would start, without running it: see ops/device_graph.h.
+  std::unique_ptr<DeviceGraph> (*record_graph)(Device device, FunctionRef<void()> body) = nullptr;
 };
 
 // One table per backend, each defined in backends/<name>/table.cpp.

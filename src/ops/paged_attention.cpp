@@ -1,4 +1,4 @@
-#include "ops/paged_attention.h"
+#include "ops/attend.h"
 
 #include <algorithm>
 #include <cmath>
@@ -125,54 +125,114 @@ PagedRows checked_rows(const char* op, const PagedRows& rows, int64_t tokens, in
 
 }  // namespace
 
+namespace {
+
+PagedRows check_store(const char* op, const Tensor& key, const Tensor& value, const PagedRows& rows,
+                      const KvBlocks& blocks) {
+  check_rank(op, "key", key, 3);
+  check_rank(op, "value", value, 3);
+  check_dtype(op, "key", key, DType::kF32);
+  check_dtype(op, "value", value, DType::kF32);
+  check_blocks(op, blocks);
+  check_same_device(op, {&key, &value, &blocks.key, &blocks.value, &blocks.key_scale, &blocks.value_scale,
+                         &rows.row_starts, &rows.positions, &rows.block_table});
+  const int64_t tokens = key.dim(0), kv_heads = blocks.key.dim(1);
+  check_shape(op, "key", key, {tokens, kv_heads, blocks.key.dim(2)});
+  check_shape(op, "value", value, {tokens, kv_heads, blocks.value.dim(3)});
+  return checked_rows(op, rows, tokens, blocks.key.dim(0), false, 0);
+}
+
+PagedAttentionOptions check_query(const char* op, const Tensor& query, const KvBlocks& blocks,
+                                  const PagedAttentionOptions& options) {
+  check_rank(op, "query", query, 3);
+  check_dtype(op, "query", query, DType::kF32);
+  check_same_device(op, {&query, &blocks.key, &options.sinks, &options.alibi_slopes});
+  const int64_t heads = query.dim(1), kv_heads = blocks.key.dim(1);
+  check_shape(op, "query", query, {query.dim(0), heads, blocks.key.dim(2)});
+  if (heads % kv_heads != 0) {
+    throw Error(ErrorCode::kShape, cat(op, ": ", heads, " heads are not a multiple of ", kv_heads, " key heads"));
+  }
+  if (options.window < 0) {
+    throw Error(ErrorCode::kInvalidArgument, cat(op, ": window ", options.window, " is below 0"));
+  }
+  if (!(options.soft_cap >= 0) || !std::isfinite(options.soft_cap)) {
+    throw Error(ErrorCode::kInvalidArgument, cat(op, ": soft cap ", options.soft_cap, " is not a finite size"));
+  }
+  PagedAttentionOptions used = options;
+  for (const auto& [what, each] : {std::pair{"sinks", &used.sinks}, std::pair{"alibi_slopes", &used.alibi_slopes}}) {
+    if (!each->defined()) continue;
+    check_dtype(op, what, *each, DType::kF32);
+    check_shape(op, what, *each, {heads});
+    *each = with_unit_stride(*each);
+  }
+  return used;
+}
+
+}  // namespace
+
 void store_kv(const Tensor& key, const Tensor& value, const PagedRows& rows, const KvBlocks& blocks) {
   constexpr const char* kName = "store_kv";
-  check_rank(kName, "key", key, 3);
-  check_rank(kName, "value", value, 3);
-  check_dtype(kName, "key", key, DType::kF32);
-  check_dtype(kName, "value", value, DType::kF32);
-  check_blocks(kName, blocks);
-  check_same_device(kName, {&key, &value, &blocks.key, &blocks.value, &blocks.key_scale, &blocks.value_scale,
-                            &rows.row_starts, &rows.positions, &rows.block_table});
-  const int64_t tokens = key.dim(0), kv_heads = blocks.key.dim(1);
-  check_shape(kName, "key", key, {tokens, kv_heads, blocks.key.dim(2)});
-  check_shape(kName, "value", value, {tokens, kv_heads, blocks.value.dim(3)});
-  const PagedRows checked = checked_rows(kName, rows, tokens, blocks.key.dim(0), false, 0);
+  const PagedRows checked = check_store(kName, key, value, rows, blocks);
   const auto kernel = find_kernel(kName, key.device(), &KernelTable::store_kv);
-  if (tokens > 0) kernel(with_unit_stride(key), with_unit_stride(value), checked, blocks);
+  if (key.dim(0) > 0) kernel(with_unit_stride(key), with_unit_stride(value), checked, blocks);
 }
 
 Tensor paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRows& rows,
                        const PagedAttentionOptions& options) {
   constexpr const char* kName = "paged_attention";
-  check_rank(kName, "query", query, 3);
-  check_dtype(kName, "query", query, DType::kF32);
   check_blocks(kName, blocks);
-  check_same_device(kName,
-                    {&query, &blocks.key, &blocks.value, &blocks.key_scale, &blocks.value_scale, &rows.row_starts,
-                     &rows.positions, &rows.block_table, &options.sinks, &options.alibi_slopes});
-  const int64_t tokens = query.dim(0), heads = query.dim(1), kv_heads = blocks.key.dim(1);
-  check_shape(kName, "query", query, {tokens, heads, blocks.key.dim(2)});
-  if (heads % kv_heads != 0) {
-    throw Error(ErrorCode::kShape, cat(kName, ": ", heads, " heads are not a multiple of ", kv_heads, " key heads"));
-  }
-  if (options.window < 0)
-    throw Error(ErrorCode::kInvalidArgument, cat(kName, ": window ", options.window, " is below 0"));
-  if (!(options.soft_cap >= 0) || !std::isfinite(options.soft_cap)) {
-    throw Error(ErrorCode::kInvalidArgument, cat(kName, ": soft cap ", options.soft_cap, " is not a finite size"));
-  }
-  PagedAttentionOptions used = options;
-  for (const auto& [what, each] : {std::pair{"sinks", &used.sinks}, std::pair{"alibi_slopes", &used.alibi_slopes}}) {
-    if (!each->defined()) continue;
-    check_dtype(kName, what, *each, DType::kF32);
-    check_shape(kName, what, *each, {heads});
-    *each = with_unit_stride(*each);
-  }
-  const PagedRows checked = checked_rows(kName, rows, tokens, blocks.key.dim(0), true, options.window);
+  check_same_device(kName, {&query, &blocks.key, &blocks.value, &blocks.key_scale, &blocks.value_scale,
+                            &rows.row_starts, &rows.positions, &rows.block_table});
+  const PagedAttentionOptions used = check_query(kName, query, blocks, options);
+  const PagedRows checked = checked_rows(kName, rows, query.dim(0), blocks.key.dim(0), true, options.window);
   const auto kernel = find_kernel(kName, query.device(), &KernelTable::paged_attention);
-  Tensor out = empty({tokens, heads, blocks.value.dim(3)}, DType::kF32, query.device());
+  Tensor out = empty({query.dim(0), query.dim(1), blocks.value.dim(3)}, DType::kF32, query.device());
   if (out.numel() > 0) kernel(with_unit_stride(query), blocks, checked, used, out);
   return out;
+}
+
+Attended attend(const AttendInput& input, const HeadTurns& turns, const KvBlocks& blocks, const PagedRows& rows,
+                const PagedAttentionOptions& options, bool wants_queries) {
+  constexpr const char* kName = "attend";
+  const auto& [query, key, value] = input;
+  const PagedRows stored = check_store(kName, key, value, rows, blocks);
+  const PagedAttentionOptions used = check_query(kName, query, blocks, options);
+  const PagedRows checked = checked_rows(kName, stored, query.dim(0), blocks.key.dim(0), true, options.window);
+  const int64_t tokens = query.dim(0), dim = query.dim(2);
+  if (key.dim(0) != tokens) {
+    throw Error(ErrorCode::kShape, cat(kName, ": ", tokens, " queries and ", key.dim(0), " keys"));
+  }
+  if (turns.query_weight.defined() != turns.key_weight.defined() || turns.cos.defined() != turns.sin.defined()) {
+    throw Error(ErrorCode::kInvalidArgument, cat(kName, ": one of two norms or of cos and sin is missing"));
+  }
+  HeadTurns dense = turns;
+  for (const auto& [what, each] :
+       {std::pair{"query_weight", &dense.query_weight}, std::pair{"key_weight", &dense.key_weight}}) {
+    if (!each->defined()) continue;
+    check_dtype(kName, what, *each, DType::kF32);
+    check_shape(kName, what, *each, {dim});
+    *each = with_unit_stride(*each);
+  }
+  if (turns.cos.defined()) {
+    const int64_t pairs = turns.cos.rank() == 2 ? turns.cos.dim(1) : 0;
+    for (const auto& [what, each] : {std::pair{"cos", &dense.cos}, std::pair{"sin", &dense.sin}}) {
+      check_dtype(kName, what, *each, DType::kF32);
+      check_shape(kName, what, *each, {tokens, pairs});
+      *each = each->detach().contiguous();
+    }
+    if (2 * pairs > dim) {
+      throw Error(ErrorCode::kShape, cat(kName, ": ", pairs, " pairs turn in heads of ", dim, " components"));
+    }
+  }
+  check_same_device(kName, {&query, &turns.query_weight, &turns.key_weight, &turns.cos, &turns.sin});
+  const auto kernel = find_kernel(kName, query.device(), &KernelTable::attend);
+  Attended result{empty({tokens, query.dim(1), blocks.value.dim(3)}, DType::kF32, query.device()), {}};
+  if (wants_queries) result.queries = empty(query.shape(), DType::kF32, query.device());
+  if (tokens > 0) {
+    kernel({query.detach().contiguous(), key.detach().contiguous(), value.detach().contiguous()}, dense, blocks,
+           checked, used, result.queries, result.out);
+  }
+  return result;
 }
 
 }  // namespace wick

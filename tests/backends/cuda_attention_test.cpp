@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "nn/kv_cache.h"
-#include "ops/fused_kernels.h"
+#include "ops/attend.h"
 #include "support/kernel_cases.h"
 #include "support/needs_cuda.h"
 #include "support/paged_cases.h"
@@ -20,7 +20,6 @@ class CudaAttention : public NeedsCuda<> {};
 
 // Against the ops one after the other: single tokens behind others, at the edges of blocks and splits, and a prompt.
 TEST_F(CudaAttention, AttendsToWhatItStores) {
-  const FusedKernels& fused = *fused_kernels(Device::cuda());
   struct Case {
     int64_t heads, kv_heads, dim, pairs;
     DType dtype;
@@ -76,23 +75,26 @@ TEST_F(CudaAttention, AttendsToWhatItStores) {
       store_kv(there(randn({before.back(), of.kv_heads, of.dim}, 7)),
                there(randn({before.back(), of.kv_heads, of.dim}, 8)), past, cache.layer(0));
       const Tensor c = there(cos(angles)), s = there(sin(angles));
+      const auto turned = [&](const Tensor& y, const Tensor& weight) {
+        const Tensor normed = of.normed ? rms_norm(there(y), there(weight), 1e-6f) : there(y);
+        return transpose(rope(transpose(normed, 0, 1), c, s, of.interleaved), 0, 1).contiguous();
+      };
       if (together) {
-        const Tensor out = empty(query.shape(), DType::kF32, device);
         const HeadTurns turns{of.normed ? there(query_weight) : Tensor(),
                               of.normed ? there(key_weight) : Tensor(),
                               1e-6f,
                               c,
                               s,
                               of.interleaved};
-        fused.attend({there(query), there(key), there(value)}, turns, cache.layer(0), paged(device), options, out);
+        const AttendInput input{there(query), there(key), there(value)};
+        const Tensor out = attend(input, turns, cache.layer(0), paged(device), options, false).out;
+        const Attended watched = attend(input, turns, cache.layer(0), paged(device), options, true);
+        expect_identical(watched.out, out, "with queries wanted");
+        expect_close(watched.queries, turned(query, query_weight), 1e-5, "queries");
         // What was stored is seen by whoever comes next.
         const Tensor again = paged_attention(there(query), cache.layer(0), paged(device), options);
         return cat(std::vector<Tensor>{out, again}, 0).to_device(Device::cpu());
       }
-      const auto turned = [&](const Tensor& y, const Tensor& weight) {
-        const Tensor normed = of.normed ? rms_norm(there(y), there(weight), 1e-6f) : there(y);
-        return transpose(rope(transpose(normed, 0, 1), c, s, of.interleaved), 0, 1).contiguous();
-      };
       store_kv(turned(key, key_weight), there(value), paged(device), cache.layer(0));
       const Tensor out = paged_attention(turned(query, query_weight), cache.layer(0), paged(device), options);
       const Tensor again = paged_attention(there(query), cache.layer(0), paged(device), options);
@@ -109,7 +111,6 @@ TEST_F(CudaAttention, AttendsToWhatItStores) {
 
 // A prompt with enough rows for large tiles gives the bits that its tokens give one after the other.
 TEST_F(CudaAttention, AttendsToPromptsAsToTokens) {
-  const FusedKernels& fused = *fused_kernels(Device::cuda());
   constexpr int64_t kHeads = 64, kKvHeads = 16, kTokens = 150, kWidth = 10;
   struct Case {
     int64_t dim, pairs;
@@ -149,8 +150,7 @@ TEST_F(CudaAttention, AttendsToPromptsAsToTokens) {
         const PagedRows rows{from_vector(std::vector<int32_t>{0, static_cast<int32_t>(chunk)}, {2}, Device::cuda()),
                              from_vector(std::vector<int32_t>{static_cast<int32_t>(at)}, {1}, Device::cuda()),
                              from_vector(table, {1, kWidth}, Device::cuda())};
-        parts.push_back(empty({chunk, kHeads, of.dim}, DType::kF32, Device::cuda()));
-        fused.attend({part(query), part(key), part(value)}, turns, cache.layer(0), rows, options, parts.back());
+        parts.push_back(attend({part(query), part(key), part(value)}, turns, cache.layer(0), rows, options, false).out);
       }
       return cat(parts, 0);
     };

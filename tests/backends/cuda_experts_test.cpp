@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "ops/device_graph.h"
-#include "ops/fused_kernels.h"
+#include "ops/experts.h"
 #include "support/kernel_cases.h"
 #include "support/needs_cuda.h"
 #include "support/packed_weights.h"
@@ -54,8 +54,8 @@ class Mixture {
                           bias(gate_biases), bias(up_biases), bias(down_biases)});
     }
     for (const auto& each : weights_) {
-      experts_.push_back({&each[0], &each[1], &each[2]});
-      if (of.clamped) experts_.back() = {&each[0], &each[1], &each[2], &each[3], &each[4], &each[5]};
+      experts_.push_back({each[0], each[1], each[2]});
+      if (of.clamped) experts_.back() = {each[0], each[1], each[2], each[3], each[4], each[5]};
     }
     norm_ = randn({hidden}, 4);
     router_ = mul(randn({experts, hidden}, 5), 1.5 / std::sqrt(static_cast<double>(hidden)));
@@ -68,15 +68,18 @@ class Mixture {
 
   // x and residual are on the device.
   bool mix(const Tensor& x, const Tensor& residual, const Tensor& out) const {
-    return fused().mix_experts({x, norm_there_, kEps, {}}, {router_there_, bias_there_, {}},
-                               {of_.chosen, true, kScale, of_.sigmoids, of_.groups, of_.chosen_groups}, experts_,
-                               of_.clamped ? ExpertGate::kClamped : ExpertGate::kSilu, residual, out);
+    const LinearInput input{x, norm_there_, kEps};
+    const ExpertShares shares = route_experts(input, {router_there_, bias_there_, {}}, choice());
+    return kernels().mix_experts(input, shares, experts_, of_.clamped ? ExpertGate::kClamped : ExpertGate::kSilu,
+                                 residual, out);
   }
   Tensor mix(const Tensor& x, const Tensor& residual) const {
     const Tensor out = empty(x.shape(), DType::kF32, Device::cuda());
     EXPECT_TRUE(mix(there(x), there(residual), out));
     return out;
   }
+
+  ExpertChoice choice() const { return {of_.chosen, true, kScale, of_.sigmoids, of_.groups, of_.chosen_groups}; }
 
   // The experts that each token chooses, ascending, and their shares.
   struct Choice {
@@ -154,13 +157,13 @@ class Mixture {
       if (of_.clamped) {
         const Tensor up = empty(inside.shape(), DType::kF32, Device::cuda());
         const std::array<LinearJob, 2> jobs = {LinearJob{of[0], of[3], {}, inside}, {of[1], of[4], {}, up}};
-        fused().linear(row, jobs);
+        kernels().linear(row, jobs);
         inside = clamped(inside.to_device(Device::cpu()), up.to_device(Device::cpu())).to_device(Device::cuda());
       } else {
-        EXPECT_TRUE(fused().gated_linear(row, {of[0], {}, {}, inside}, {of[1], {}, {}, {}}));
+        EXPECT_TRUE(kernels().gated_linear(row, {of[0], {}, {}, inside}, {of[1], {}, {}, {}}));
       }
       const LinearJob down{of[2], of_.clamped ? of[5] : Tensor(), {}, answer};
-      fused().linear({inside, {}, 0, {}}, {&down, 1});
+      kernels().linear({inside, {}, 0, {}}, {&down, 1});
       return answer;
     });
   }
@@ -182,7 +185,7 @@ class Mixture {
   std::vector<ExpertWeights>& experts() { return experts_; }
 
  private:
-  static const FusedKernels& fused() { return *fused_kernels(Device::cuda()); }
+  static const KernelTable& kernels() { return Device::cuda().kernels(); }
   // gate sigmoid(1.702 gate) (up + 1), both at most 7 and up at least -7.
   static Tensor clamped(const Tensor& gate, const Tensor& up) {
     Tensor out = empty(gate.shape());
@@ -273,11 +276,11 @@ TEST_F(CudaExperts, AreRecorded) {
 TEST_F(CudaExperts, WeightsThatDoNotFitAreLeftToOthers) {
   Mixture mixture({DType::kQ4_K, DType::kQ4_K, 256, 256, 4, 2});
   const Tensor x = there(randn({2, 256}, 1)), out = empty(x.shape(), DType::kF32, Device::cuda());
-  const auto with = [&](DType dtype, const Tensor* ExpertWeights::*part) {
+  const auto with = [&](DType dtype, Tensor ExpertWeights::*part) {
     const Tensor other =
         there(is_packed(dtype) ? packed_weights(256, 256, dtype, 9) : randn({256, 256}, 9).to_dtype(dtype));
     std::vector<ExpertWeights> experts = mixture.experts();
-    experts[3].*part = &other;
+    experts[3].*part = other;
     std::swap(experts, mixture.experts());
     const bool mixed = mixture.mix(x, {}, out);
     std::swap(experts, mixture.experts());
@@ -292,8 +295,8 @@ TEST_F(CudaExperts, WeightsThatDoNotFitAreLeftToOthers) {
   Mixture biased({DType::kQ4_K, DType::kQ4_K, 256, 256, 4, 2, false, true});
   EXPECT_TRUE(biased.mix(x, {}, out));
   const Tensor other = there(randn({256}, 10));
-  for (const Tensor* bias : {static_cast<const Tensor*>(nullptr), &other}) {
-    const Tensor* const before = std::exchange(biased.experts()[2].down_bias, bias);
+  for (const Tensor& bias : {Tensor(), other}) {
+    const Tensor before = std::exchange(biased.experts()[2].down_bias, bias);
     EXPECT_FALSE(biased.mix(x, {}, out));
     biased.experts()[2].down_bias = before;
   }

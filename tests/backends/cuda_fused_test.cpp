@@ -9,7 +9,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "ops/fused_kernels.h"
+#include "ops/draw_tokens.h"
+#include "ops/experts.h"
+#include "ops/kernel_table.h"
 #include "quant/format.h"
 #include "support/kernel_cases.h"
 #include "support/needs_cuda.h"
@@ -23,7 +25,7 @@ class CudaFused : public NeedsCuda<> {};
 
 // Several packed matrices with one input, a bias and a residual have the bits of each product alone.
 TEST_F(CudaFused, PackedProductsTogether) {
-  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  const KernelTable& kernels = Device::cuda().kernels();
   const std::array<int64_t, 3> sizes{67, 20, 130};
   for (const DType dtype : {DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ4_0}) {
     for (const auto& [m, k] :
@@ -36,7 +38,7 @@ TEST_F(CudaFused, PackedProductsTogether) {
                         i == 1 ? Tensor() : randn({m, sizes[i]}, 20 + i).to_device(Device::cuda()),
                         empty({m, sizes[i]}, DType::kF32, Device::cuda())});
       }
-      fused.linear({x, {}, 0, {}}, jobs);
+      kernels.linear({x, {}, 0, {}}, jobs);
       for (const LinearJob& job : jobs) {
         Tensor want = matmul(x, transpose(job.weight, 0, 1)).to_device(Device::cpu());
         want = add(want, job.bias.to_device(Device::cpu()));
@@ -49,7 +51,7 @@ TEST_F(CudaFused, PackedProductsTogether) {
 
 // silu(gate x) * up x in one kernel has the bits of the products one by one.
 TEST_F(CudaFused, GatedProducts) {
-  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  const KernelTable& kernels = Device::cuda().kernels();
   for (const DType dtype : {DType::kBF16, DType::kF16, DType::kQ4_K, DType::kQ6_K, DType::kQ8_0}) {
     for (const auto& [k, n] : {std::pair<int64_t, int64_t>{256, 67}, {1280, 20}, {4864, 130}, {4096, 67}}) {
       const auto weights = [&](uint64_t seed) {
@@ -61,9 +63,9 @@ TEST_F(CudaFused, GatedProducts) {
       const auto out = [&] { return empty({1, n}, DType::kF32, Device::cuda()); };
       const LinearInput input{x, norm, 1e-5f, {}};
       const Tensor together = out(), first = out(), second = out();
-      ASSERT_TRUE(fused.gated_linear(input, {gate, bias, {}, together}, {up, {}, {}, {}}));
+      ASSERT_TRUE(kernels.gated_linear(input, {gate, bias, {}, together}, {up, {}, {}, {}}));
       const std::array<LinearJob, 2> jobs{LinearJob{gate, bias, {}, first}, LinearJob{up, {}, {}, second}};
-      fused.linear(input, jobs);
+      kernels.linear(input, jobs);
       const Tensor want = mul(silu(first.to_device(Device::cpu())), second.to_device(Device::cpu()));
       expect_close(together, want, 2e-6, cat(to_string(dtype), " ", k, " ", n));
     }
@@ -73,7 +75,7 @@ TEST_F(CudaFused, GatedProducts) {
 // Rows among others have the bits they have alone: in one kernel for several products with biases and residuals, in one
 // that puts gate and up together, at sizes that fill no tile.
 TEST_F(CudaFused, RowsOfFusedProductsDoNotDependOnTheOthers) {
-  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  const KernelTable& kernels = Device::cuda().kernels();
   const auto there = [](const Tensor& x) { return x.to_device(Device::cuda()); };
   const auto make = [&](int64_t n, int64_t k, DType dtype, uint64_t seed) {
     return there(is_packed(dtype) ? packed_weights(n, k, dtype, seed) : mul(randn({n, k}, seed), 0.05).to_dtype(dtype));
@@ -101,9 +103,9 @@ TEST_F(CudaFused, RowsOfFusedProductsDoNotDependOnTheOthers) {
           jobs.push_back({weights[i], biases[i],
                           residuals[i].defined() ? narrow(residuals[i], 0, first, rows) : Tensor{}, outs.back()});
         }
-        fused.linear(input, jobs);
+        kernels.linear(input, jobs);
         Tensor together = empty({rows, n}, DType::kF32, Device::cuda());
-        if (!fused.gated_linear(input, {weights[0], biases[0], {}, together}, {up, biases[0], {}, {}})) {
+        if (!kernels.gated_linear(input, {weights[0], biases[0], {}, together}, {up, biases[0], {}, {}})) {
           together = Tensor{};
         }
         outs.push_back(together);
@@ -134,7 +136,7 @@ TEST_F(CudaFused, RowsOfFusedProductsDoNotDependOnTheOthers) {
 
 // Products of one x with weights of several types run side by side; what comes behind sees the results of all.
 TEST_F(CudaFused, ProductsOfSeveralTypes) {
-  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  const KernelTable& kernels = Device::cuda().kernels();
   constexpr int64_t kColumns = 4096, kRows = 1000;
   const auto there = [](const Tensor& x) { return x.to_device(Device::cuda()); };
   const DType types[] = {DType::kQ4_K, DType::kQ4_K, DType::kQ6_K, DType::kQ8_0, DType::kBF16, DType::kQ5_K};
@@ -153,12 +155,12 @@ TEST_F(CudaFused, ProductsOfSeveralTypes) {
     const LinearInput input{x, norm, 1e-5f, {}};
     std::vector<LinearJob> jobs;
     for (size_t i = 0; i < kTypes; ++i) jobs.push_back({weights[i], {}, {}, outs[i]});
-    fused.linear(input, jobs);
+    kernels.linear(input, jobs);
     std::array<Tensor, kTypes> seen;
     for (size_t i = 0; i < kTypes; ++i) seen[i] = add(outs[i], 1.0);
     for (size_t i = 0; i < kTypes; ++i) {
       jobs[i].out = alone[i];
-      fused.linear(input, {&jobs[i], 1});
+      kernels.linear(input, {&jobs[i], 1});
       expect_identical(seen[i], add(alone[i], 1.0), cat(to_string(types[i]), ", round ", round));
     }
   }
@@ -172,7 +174,7 @@ struct Mixture {
 // Against the experts one by one on the host: tokens few and many, experts that are as good as others, sizes that fill
 // no tile.
 TEST_F(CudaFused, MixesExperts) {
-  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  const KernelTable& kernels = Device::cuda().kernels();
   const int64_t hidden = 136, inner = 72;
   for (const auto& [count, chosen, tokens, sigmoids] :
        {Mixture{5, 2, 1, false}, {37, 8, 3, true}, {128, 8, 9, false}, {40, 3, 70, true}, {128, 8, 300, false}}) {
@@ -190,7 +192,7 @@ TEST_F(CudaFused, MixesExperts) {
       there.push_back(
           {of[0].to_device(Device::cuda()), of[1].to_device(Device::cuda()), of[2].to_device(Device::cuda())});
     }
-    for (const auto& of : there) experts.push_back({&of[0], &of[1], &of[2]});
+    for (const auto& of : there) experts.push_back({of[0], of[1], of[2]});
     const Tensor x = randn({tokens, hidden}, 1000), norm = randn({hidden}, 1001), residual = randn(x.shape(), 1002);
     Tensor router = randn({count, hidden}, 1003);  // each second expert scores as the one before it
     for (int64_t i = 1; i < count; i += 2) {
@@ -201,8 +203,9 @@ TEST_F(CudaFused, MixesExperts) {
     const auto away = [](const Tensor& y) { return y.defined() ? y.to_device(Device::cuda()) : y; };
     const auto mix = [&](const Tensor& rows, const Tensor& beside) {
       const Tensor out = empty(rows.shape(), DType::kF32, Device::cuda());
-      EXPECT_TRUE(fused.mix_experts({away(rows), away(norm), 1e-6f, {}}, {away(router), {}, away(bias)},
-                                    {chosen, true, 1.5f, sigmoids}, experts, ExpertGate::kSilu, away(beside), out));
+      const LinearInput input{away(rows), away(norm), 1e-6f};
+      const ExpertShares shares = route_experts(input, {away(router), {}, away(bias)}, {chosen, true, 1.5f, sigmoids});
+      EXPECT_TRUE(kernels.mix_experts(input, shares, experts, ExpertGate::kSilu, away(beside), out));
       return out;
     };
     const Tensor out = mix(x, residual);
@@ -245,7 +248,7 @@ TEST_F(CudaFused, MixesExperts) {
 
 // Tokens are those of the host, to the last bit of every sum; ties, few usable ones, what is no number.
 TEST_F(CudaFused, DrawsTokensAsTheHostDoes) {
-  const FusedKernels& fused = *fused_kernels(Device::cuda());
+  const KernelTable& kernels = Device::cuda().kernels();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr size_t kRows = 75;  // more than one launch takes
   for (const int64_t n : {1, 5, 255, 256, 1000, 4097, 32003, 151936, 262144}) {
@@ -293,7 +296,7 @@ TEST_F(CudaFused, DrawsTokensAsTheHostDoes) {
       }
     }
     const Tensor out = empty({static_cast<int64_t>(kRows)}, DType::kI32, Device::cuda());
-    fused.draw_tokens(logits, all, out);
+    kernels.draw_tokens(logits, all, out);
     const std::vector<int32_t> got = out.to_device(Device::cpu()).to_vector<int32_t>();
     for (size_t r = 0; r < kRows; ++r) {
       const std::span<const uint32_t> masks = all.masks;
@@ -308,7 +311,7 @@ TEST_F(CudaFused, DrawsTokensAsTheHostDoes) {
     TokenDraws likeliest;
     likeliest.rows.resize(kRows);
     for (int i = 0; i < 2; ++i) {
-      fused.draw_tokens(logits, likeliest, out);
+      kernels.draw_tokens(logits, likeliest, out);
       const std::vector<int32_t> tokens = out.to_device(Device::cpu()).to_vector<int32_t>();
       for (size_t r = 0; r < kRows; ++r) {
         EXPECT_EQ(tokens[r], reference_draw(std::span(values).subspan(r * size, size), {}, {})) << r << " of " << n;

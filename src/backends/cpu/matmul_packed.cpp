@@ -31,14 +31,14 @@ void matmul_decoded(const Tensor& x, const Tensor& w, const Tensor& out) {
 
 }  // namespace
 
-void matmul_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
+void multiply_packed(const Tensor& x, const Tensor& w, const Tensor& out, PackedActivations& packed) {
   const PackedKernels kernels = kernels_of(w.dtype());
   const int64_t rows = x.dim(0), k = x.dim(1), n = w.dim(0);
   // Every block begins at an even address in the files there are; one that does not is copied by the decoder.
   const bool aligned = reinterpret_cast<uintptr_t>(w.raw()) % 2 == 0;
   if (kernels.block == 0 || k == 0 || !aligned) return matmul_decoded(x, w, out);
-  const PackedJob job{pack_activations(x, kernels.block),  w.raw(),   n,
-                      bytes_of(w.dtype(), w.strides()[0]), out.raw(), out.dtype()};
+  if (!packed.q || packed.block != kernels.block) packed = pack_activations(x, kernels.block);
+  const PackedJob job{packed, w.raw(), n, bytes_of(w.dtype(), w.strides()[0]), out.raw(), out.dtype()};
   const bool few = rows < kernels.many_rows;
   const auto body = few ? kernels.few : kernels.many;
   // Pieces large enough to hide their start and what is fetched beyond their end, small enough to share out evenly.
@@ -46,6 +46,11 @@ void matmul_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
   const int64_t most = round_up(ceil_div(512 << 10, bytes_of(w.dtype(), k)), kPanel);
   const int64_t piece = few ? most : std::max(most, panels_at_once(k, rows) * kPanel);
   parallel_for(n, std::min(share, piece), [&](int64_t begin, int64_t end) { body(job, begin, end); });
+}
+
+void matmul_packed(const Tensor& x, const Tensor& w, const Tensor& out) {
+  PackedActivations packed;
+  multiply_packed(x, w, out, packed);
 }
 
 }  // namespace wick::cpu

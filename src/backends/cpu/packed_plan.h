@@ -55,4 +55,8 @@ PackedKernels packed_kernels_codebook(DType dtype);
 // Rounds x [rows, k] (f32, f16 or bf16; row-major) into memory that lasts until this thread's next call.
 PackedActivations pack_activations(const Tensor& x, int block);
 
+// matmul_packed, with activations of x that an earlier product on this thread may have packed already: `packed` holds
+// those of the last one.
+void multiply_packed(const Tensor& x, const Tensor& w, const Tensor& out, PackedActivations& packed);
+
 }  // namespace wick::cpu

@@ -52,7 +52,7 @@ bool turns_queries(Device device, const AttentionPlan& plan, int64_t table_block
 void attend_on_tensor_cores(Device device, AttentionPlan plan, DType pool, int64_t table_blocks);
 
 // Puts keys and values into the pool, and queries into `out`, if it is defined.
-void prepare_attention(const AttentionInput& input, const HeadTurns& turns, const PagedRows& rows,
-                       const KvBlocks& blocks, const Tensor& out);
+void prepare_attention(const AttendInput& input, const HeadTurns& turns, const PagedRows& rows, const KvBlocks& blocks,
+                       const Tensor& out);
 
 }  // namespace wick::cuda

@@ -51,12 +51,13 @@ class Graph final : public DeviceGraph {
 };
 
 }  // namespace
-}  // namespace cuda
 
-std::unique_ptr<DeviceGraph> record_cuda_graph(Device device, FunctionRef<void()> body) {
-  auto graph = std::make_unique<cuda::Graph>(device);
+std::unique_ptr<DeviceGraph> record_graph(Device device, FunctionRef<void()> body) {
+  auto graph = std::make_unique<Graph>(device);
   graph->record(body);
   return graph;
 }
+
+}  // namespace cuda
 
 }  // namespace wick

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backends/cuda/launch.cuh"
-#include "ops/fused_kernels.h"
+#include "ops/attend.h"
 
 namespace wick::cuda {
 

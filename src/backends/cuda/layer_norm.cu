@@ -1,3 +1,4 @@
+#include "backends/cuda/input_rows.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch.cuh"
 
@@ -62,6 +63,19 @@ __global__ void norm_kernel(const T* x, Lines<2> lines, Vector weight, Vector bi
   }
 }
 
+// Rows of a matrix as products norm them while they read them, to the same bits.
+__global__ void __launch_bounds__(kThreads) norm_rows_kernel(const __grid_constant__ WeightPlan plan, float* out) {
+  __shared__ InputRow<float, false, false>::Shared reduced;
+  const InputRow<float, false, false> row(plan, blockIdx.x, reduced);
+  row.each([&](int64_t i, float4 four) { *reinterpret_cast<float4*>(out + blockIdx.x * plan.k + i) = four; });
+}
+
+bool is_input_of_products(const Tensor& x, const Tensor& weight, const Tensor& out) {
+  return x.dtype() == DType::kF32 && x.rank() == 2 && x.is_contiguous() && out.is_contiguous() && weight.defined() &&
+         weight.dtype() == DType::kF32 && weight.strides()[0] == 1 && x.dim(1) % 4 == 0 &&
+         x.dim(1) < int64_t{1} << 30 && aligned(x.raw(), 16) && aligned(out.raw(), 16) && aligned(weight.raw(), 16);
+}
+
 template <bool kLayer>
 void run(const Tensor& x, const Tensor& weight, const Tensor& bias, float eps, const Tensor& out) {
   if (x.numel() == 0) return;
@@ -83,7 +97,16 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, float
 }
 
 void rms_norm(const Tensor& x, const Tensor& weight, float eps, const Tensor& out) {
-  run<false>(x, weight, {}, eps, out);
+  if (x.numel() == 0 || !is_input_of_products(x, weight, out)) return run<false>(x, weight, {}, eps, out);
+  WeightPlan plan;
+  plan.m = x.dim(0);
+  plan.k = x.dim(1);
+  plan.x = x.raw();
+  plan.norm_weight = data_of<const float>(weight);
+  plan.eps = eps;
+  norm_rows_kernel<<<static_cast<unsigned>(plan.m), kThreads, 0, runtime(x.device()).stream>>>(plan,
+                                                                                               data_of<float>(out));
+  check_launch(x.device(), "rms_norm");
 }
 
 }  // namespace wick::cuda

@@ -8,6 +8,7 @@ namespace {
 
 constexpr int64_t kFewRows = 64, kFewPackedRows = 24;  // visits of tokens to experts
 constexpr int64_t kMostTokens = 65535;
+constexpr size_t kMostListed = static_cast<size_t>(kMostExperts);
 
 bool fits(const Tensor& weight, DType dtype, int64_t n, int64_t k) {
   return weight.dtype() == dtype && weight.dim(0) == n && weight.dim(1) == k && weight.strides()[1] == 1 &&
@@ -15,13 +16,12 @@ bool fits(const Tensor& weight, DType dtype, int64_t n, int64_t k) {
 }
 
 // Where the biases of all experts lie, one behind the other; null: there are none. False: they do not.
-bool list_biases(std::span<const ExpertWeights> experts, const Tensor* ExpertWeights::*part, int64_t n,
-                 const float*& first) {
-  first = experts[0].*part ? data_of<const float>(*(experts[0].*part)) : nullptr;
+bool list_biases(std::span<const ExpertWeights> experts, Tensor ExpertWeights::*part, int64_t n, const float*& first) {
+  first = data_or_null<const float>(experts[0].*part);
   for (size_t i = 0; i < experts.size(); ++i) {
-    const Tensor* bias = experts[i].*part;
-    if ((bias == nullptr) != (first == nullptr)) return false;
-    if (bias && (bias->strides()[0] != 1 || data_of<const float>(*bias) != first + static_cast<int64_t>(i) * n)) {
+    const Tensor& bias = experts[i].*part;
+    if (bias.defined() != (first != nullptr)) return false;
+    if (first && (bias.strides()[0] != 1 || data_of<const float>(bias) != first + static_cast<int64_t>(i) * n)) {
       return false;
     }
   }
@@ -30,18 +30,18 @@ bool list_biases(std::span<const ExpertWeights> experts, const Tensor* ExpertWei
 
 // False: some weights are not as the kernels need them.
 bool list_experts(std::span<const ExpertWeights> experts, ExpertTable& gates, ExpertTable& downs) {
-  const int64_t inner = experts[0].gate->dim(0), hidden = experts[0].gate->dim(1);
-  const DType dtype = experts[0].gate->dtype(), down_dtype = experts[0].down->dtype();
+  const int64_t inner = experts[0].gate.dim(0), hidden = experts[0].gate.dim(1);
+  const DType dtype = experts[0].gate.dtype(), down_dtype = experts[0].down.dtype();
   if (dtype != down_dtype && !(is_packed(dtype) && is_packed(down_dtype))) return false;
   for (size_t i = 0; i < experts.size(); ++i) {
     const ExpertWeights& of = experts[i];
-    if (!fits(*of.gate, dtype, inner, hidden) || !fits(*of.up, dtype, inner, hidden) ||
-        !fits(*of.down, down_dtype, hidden, inner)) {
+    if (!fits(of.gate, dtype, inner, hidden) || !fits(of.up, dtype, inner, hidden) ||
+        !fits(of.down, down_dtype, hidden, inner)) {
       return false;
     }
-    gates.first[i] = of.gate->raw();
-    gates.second[i] = of.up->raw();
-    downs.first[i] = of.down->raw();
+    gates.first[i] = of.gate.raw();
+    gates.second[i] = of.up.raw();
+    downs.first[i] = of.down.raw();
   }
   return list_biases(experts, &ExpertWeights::gate_bias, inner, gates.first_bias) &&
          list_biases(experts, &ExpertWeights::up_bias, inner, gates.second_bias) &&
@@ -76,21 +76,56 @@ void mix_rows(Device device, const MixPlan& mix, RowPlans plans) {
 
 }  // namespace
 
-bool mix_experts(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
-                 std::span<const ExpertWeights> experts, ExpertGate gate, const Tensor& residual, const Tensor& out) {
+bool route_experts(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
+                   const ExpertShares& shares) {
   const Tensor& x = input.x;
-  const int64_t tokens = x.dim(0);
+  const Tensor& weight = router.weight;
+  if (x.dtype() != DType::kF32 || input.up.defined() || weight.strides()[1] != 1) return false;
+  RoutePlan plan{};
+  plan.input.m = x.dim(0);
+  plan.input.k = plan.input.ld = x.dim(1);
+  plan.input.x = x.raw();
+  plan.input.norm_weight = data_or_null<const float>(input.norm_weight);
+  plan.input.eps = input.eps;
+  plan.weights = weight.raw();
+  plan.ld = weight.strides()[0];
+  plan.weights_dtype = weight.dtype();
+  plan.bias = data_or_null<const float>(router.bias);
+  plan.selection_bias = data_or_null<const float>(router.selection_bias);
+  plan.experts = static_cast<int>(std::min<int64_t>(weight.dim(0), kMostExperts + 1));
+  plan.chosen = static_cast<int>(std::min<int64_t>(choice.chosen, kMostChosen + 1));
+  plan.groups = static_cast<int>(choice.groups);
+  plan.chosen_groups = static_cast<int>(choice.chosen_groups);
+  plan.renormalize = choice.renormalize;
+  plan.sigmoid = choice.sigmoid;
+  plan.scale = choice.scale;
+  const Device device = x.device();
+  const Runtime& use = runtime(device);
+  plan.arrived = use.counters;
+  if (plan.input.m > kMostTokens || !fits_routing(use, plan)) return false;
+  const Scratch logits(device, static_cast<size_t>(plan.input.m * plan.experts) * 4);
+  plan.logits = logits.as<float>();
+  plan.ids = data_of<int32_t>(shares.ids);
+  plan.shares = data_of<float>(shares.shares);
+  route(device, plan);
+  return true;
+}
+
+bool mix_experts(const LinearInput& input, const ExpertShares& shares, std::span<const ExpertWeights> experts,
+                 ExpertGate gate, const Tensor& residual, const Tensor& out) {
+  const Tensor& x = input.x;
+  const int64_t tokens = x.dim(0), chosen = shares.ids.dim(1);
   MixPlan mix{};
-  mix.input.dtype = experts[0].gate->dtype();
-  mix.down_dtype = experts[0].down->dtype();
+  mix.input.dtype = experts[0].gate.dtype();
+  mix.down_dtype = experts[0].down.dtype();
   const bool packed = is_packed(mix.input.dtype);
-  if (tokens == 0 || tokens > kMostTokens || experts.size() > static_cast<size_t>(kMostExperts) ||
+  if (tokens > kMostTokens || experts.size() > kMostListed || chosen > kMostChosen ||
       (mix.input.dtype != DType::kF16 && mix.input.dtype != DType::kBF16 && !packed) || !aligned(x.raw(), 16) ||
       input.up.defined() || !list_experts(experts, mix.gates, mix.downs)) {
     return false;
   }
   mix.hidden = x.dim(1);
-  mix.inner = experts[0].gate->dim(0);
+  mix.inner = experts[0].gate.dim(0);
   mix.input.m = tokens;
   mix.input.k = mix.input.ld = mix.hidden;
   mix.input.x = x.raw();
@@ -100,38 +135,16 @@ bool mix_experts(const LinearInput& input, const ExpertRouter& router, const Exp
   mix.out = data_of<float>(out);
   mix.experts = static_cast<int>(experts.size());
   mix.clamped = gate == ExpertGate::kClamped;
-  mix.chosen = mix.gates.chosen = mix.downs.chosen = static_cast<int>(choice.chosen);
-  RoutePlan choosing{};
-  choosing.input = mix.input;
-  choosing.weights = router.weight.raw();
-  choosing.ld = router.weight.strides()[0];
-  choosing.weights_dtype = router.weight.dtype();
-  choosing.bias = data_or_null<const float>(router.bias);
-  choosing.selection_bias = data_or_null<const float>(router.selection_bias);
+  mix.chosen = mix.gates.chosen = mix.downs.chosen = static_cast<int>(chosen);
+  mix.gates.ids = mix.downs.ids = data_of<const int32_t>(shares.ids);
+  mix.downs.shares = data_of<const float>(shares.shares);
   const Device device = x.device();
   const Runtime& use = runtime(device);
-  choosing.arrived = use.counters;
-  choosing.experts = mix.experts;
-  choosing.chosen = mix.chosen;
-  choosing.groups = static_cast<int>(choice.groups);
-  choosing.chosen_groups = static_cast<int>(choice.chosen_groups);
-  choosing.renormalize = choice.renormalize;
-  choosing.sigmoid = choice.sigmoid;
-  choosing.scale = choice.scale;
   const RowPlans plans(mix);
   const bool known = packed ? fits_packed_experts(use, mix)
                             : fits_one_row(use, plans.gate) && fits_one_row(use, plans.down, mix.chosen);
-  if (!known || !fits_routing(use, choosing)) return false;
-
-  const int64_t rows = tokens * mix.chosen;
-  const Scratch logits(device, static_cast<size_t>(tokens * mix.experts) * 4);
-  const Scratch ids(device, static_cast<size_t>(rows) * 4), shares(device, static_cast<size_t>(rows) * 4);
-  choosing.logits = logits.as<float>();
-  choosing.ids = ids.as<int32_t>();
-  choosing.shares = shares.as<float>();
-  mix.gates.ids = mix.downs.ids = ids.as<const int32_t>();
-  mix.downs.shares = shares.as<const float>();
-  route(device, choosing);
+  if (!known) return false;
+  const int64_t rows = tokens * chosen;
   if (packed) {
     // With fewer experts than visits, tokens meet in some.
     const bool few =

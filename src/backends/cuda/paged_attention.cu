@@ -222,10 +222,14 @@ void paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRow
   });
 }
 
-void attend(const AttentionInput& input, const HeadTurns& turns, const KvBlocks& blocks, const PagedRows& rows,
-            const PagedAttentionOptions& options, const Tensor& out) {
+namespace {
+
+constexpr int64_t kMostTurned = 512;  // components of heads that prepare_attention takes
+
+// Whether kernels of attention itself turn queries, and perhaps keys, too.
+bool attend_while_turning(const AttendInput& input, const HeadTurns& turns, const KvBlocks& blocks,
+                          const PagedRows& rows, const PagedAttentionOptions& options, const Tensor& out) {
   const Tensor& query = input.query;
-  if (query.numel() == 0) return;
   const Device device = query.device();
   AttentionPlan plan = plan_of(query, blocks, rows, options, out);
   const DType pool = blocks.key.dtype();
@@ -236,14 +240,34 @@ void attend(const AttentionInput& input, const HeadTurns& turns, const KvBlocks&
     if (rows.positions.dim(0) == query.dim(0) && goes_in_splits(device, plan, table_blocks)) {
       plan.key = data_of<const float>(input.key);
       plan.value = data_of<const float>(input.value);
-      return attend_on_tensor_cores(device, plan, pool, table_blocks);
+      attend_on_tensor_cores(device, plan, pool, table_blocks);
+      return true;
     }
     if (turns_queries(device, plan, table_blocks)) {
       prepare_attention(input, turns, rows, blocks, Tensor());
-      return attend_on_tensor_cores(device, plan, pool, table_blocks);
+      attend_on_tensor_cores(device, plan, pool, table_blocks);
+      return true;
     }
   }
-  const Tensor turned = empty(query.shape(), DType::kF32, device);
+  return false;
+}
+
+}  // namespace
+
+void attend(const AttendInput& input, const HeadTurns& turns, const KvBlocks& blocks, const PagedRows& rows,
+            const PagedAttentionOptions& options, const Tensor& queries, const Tensor& out) {
+  const Tensor& query = input.query;
+  const bool turns_any = turns.query_weight.defined() || turns.cos.defined();
+  if (query.dim(2) > kMostTurned && !turns_any) {
+    if (queries.defined()) copy(query, queries);
+    cuda::store_kv(input.key, input.value, rows, blocks);
+    return paged_attention(query, blocks, rows, options, out);
+  }
+  if (attend_while_turning(input, turns, blocks, rows, options, out)) {
+    if (queries.defined()) prepare_attention(input, turns, rows, blocks, queries);  // stores the same bits again
+    return;
+  }
+  const Tensor turned = queries.defined() ? queries : empty(query.shape(), DType::kF32, query.device());
   prepare_attention(input, turns, rows, blocks, turned);
   paged_attention(turned, blocks, rows, options, out);
 }

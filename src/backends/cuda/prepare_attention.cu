@@ -82,13 +82,14 @@ __global__ void __launch_bounds__(kWarps * 32) prepare_kernel(const __grid_const
 
 }  // namespace
 
-void prepare_attention(const AttentionInput& input, const HeadTurns& turns, const PagedRows& rows,
-                       const KvBlocks& blocks, const Tensor& out) {
+void prepare_attention(const AttendInput& input, const HeadTurns& turns, const PagedRows& rows, const KvBlocks& blocks,
+                       const Tensor& out) {
   const auto& [query, key, value] = input;
   if (query.numel() == 0) return;
   const Device device = query.device();
   if (query.dim(2) > kMostDim) {
-    throw Error(ErrorCode::kUnsupported, cat("prepare_attention: heads of ", query.dim(2), " components"));
+    throw Error(ErrorCode::kUnsupported, cat("attend: heads of ", query.dim(2),
+                                             " components are too large to be normed or rotated on ", device));
   }
   const PreparePlan plan{
       data_of<const float>(query), data_of<const float>(key),      data_of<const float>(value),

@@ -1,45 +1,22 @@
 #include "models/recurrent/mamba.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/text.h"
-#include "base/thread_pool.h"
-#include "models/recurrent/fast_exp.h"
 #include "models/recurrent/recurrent_model.h"
+#include "nn/short_conv.h"
 #include "ops/add.h"
 #include "ops/exp.h"
 #include "ops/mul.h"
 #include "ops/narrow.h"
 #include "ops/neg.h"
 #include "ops/permute.h"
-#include "ops/recurrent_kernels.h"
+#include "ops/recurrence.h"
 #include "ops/softplus.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
 
 namespace wick {
 namespace {
-
-constexpr int64_t kChannels = 64;  // that one thread takes through all tokens; their states stay in its cache
-
-// One token of some channels.
-void scan_token(const float* __restrict u, const float* __restrict dt, const float* __restrict b,
-                const float* __restrict c, const float* __restrict a, const float* __restrict d, int64_t states,
-                int64_t row, int64_t channels, float* __restrict h, float* __restrict y) {
-  float fed[kChannels];
-  for (int64_t i = 0; i < channels; ++i) {
-    fed[i] = dt[i] * u[i];
-    y[i] = d[i] * u[i];
-  }
-  for (int64_t n = 0; n < states; ++n) {
-    for (int64_t i = 0; i < channels; ++i) {
-      const float next = fast_exp(dt[i] * a[n * row + i]) * h[n * row + i] + fed[i] * b[n];
-      h[n * row + i] = next;
-      y[i] += next * c[n];
-    }
-  }
-}
 
 struct MambaLayer {
   Norm norm;
@@ -104,41 +81,12 @@ Tensor MambaMixer::operator()(const Tensor& x, const RecurrentStep& step, int la
   const Tensor selected = select(u);
   const Tensor steps =
       step.hooks(HookPoint::kDecay, layer, softplus(dt(narrow(selected, 1, 0, dt.inputs()).contiguous()))).contiguous();
-  const Tensor y = scan(u, steps, selected, step, layer);
+  const int64_t states = a.dim(0), rank = dt.inputs();
+  const Tensor y = mamba_scan(u, steps, narrow(selected, 1, rank, states), narrow(selected, 1, rank + states, states),
+                              a, d, step.state_rows(layer, 1));
   step.hook_state(layer, 1);
   const Tensor gate = step.hooks(HookPoint::kGate, layer, activate(activation, narrow(parts, 1, inner, inner)));
   return out(mul(y, gate));
-}
-
-Tensor MambaMixer::scan(const Tensor& u, const Tensor& steps, const Tensor& selected, const RecurrentStep& step,
-                        int layer) const {
-  const int64_t states = a.dim(0), inner = a.dim(1), rank = dt.inputs(), width = select.outputs();
-  Tensor y = empty_like(u);
-  if (const RecurrentKernels* kernels = recurrent_kernels(u.device())) {
-    const Tensor b = narrow(selected, 1, rank, states), c = narrow(selected, 1, rank + states, states);
-    for (const RecurrentStep::Rows& rows : step.sequences) {
-      const auto of = [&](const Tensor& all) { return narrow(all, 0, rows.begin, rows.count); };
-      kernels->mamba(of(u), of(steps), of(b), of(c), a, d, step.state(rows, layer, 1), of(y));
-    }
-    return y;
-  }
-  const float *us = u.data<float>(), *dts = steps.data<float>(), *bcs = selected.data<float>() + rank;
-  const float *as = a.data<float>(), *ds = d.data<float>();
-  float* ys = y.mutable_data<float>();
-  const int64_t blocks = (inner + kChannels - 1) / kChannels;
-  parallel_for(static_cast<int64_t>(step.sequences.size()) * blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t piece = begin; piece < end; ++piece) {
-      const RecurrentStep::Rows& rows = step.sequences[static_cast<size_t>(piece / blocks)];
-      const int64_t first = piece % blocks * kChannels, channels = std::min(kChannels, inner - first);
-      float* h = step.state(rows, layer, 1).mutable_data<float>() + first;
-      for (int64_t t = rows.begin; t < rows.begin + rows.count; ++t) {
-        const int64_t at = t * inner + first;
-        const float* b = bcs + t * width;
-        scan_token(us + at, dts + at, b, b + states, as + first, ds + first, states, inner, channels, h, ys + at);
-      }
-    }
-  });
-  return y;
 }
 
 int64_t mamba_inner_size(const ConfigReader& config, int64_t hidden) {

@@ -28,7 +28,6 @@ struct MambaMixer {
   Tensor operator()(const Tensor& x, const RecurrentStep& step, int layer) const;  // [tokens, hidden]
 
  private:
-  Tensor scan(const Tensor& u, const Tensor& steps, const Tensor& selected, const RecurrentStep& step, int layer) const;
 };
 
 // How many channels Mamba and Mamba 2 work on inside: intermediate_size, or expand times the hidden size.

@@ -1,19 +1,17 @@
 #include "models/recurrent/mamba2.h"
 
-#include <cmath>
-
 #include "base/error.h"
 #include "base/text.h"
-#include "base/thread_pool.h"
 #include "models/recurrent/mamba.h"
 #include "models/recurrent/recurrent_model.h"
+#include "nn/short_conv.h"
 #include "ops/add.h"
 #include "ops/clamp.h"
 #include "ops/exp.h"
 #include "ops/mul.h"
 #include "ops/narrow.h"
 #include "ops/neg.h"
-#include "ops/recurrent_kernels.h"
+#include "ops/recurrence.h"
 #include "ops/reshape.h"
 #include "ops/rms_norm.h"
 #include "ops/softplus.h"
@@ -22,20 +20,6 @@
 
 namespace wick {
 namespace {
-
-// One token of one head.
-void scan_token(const float* __restrict x, const float* __restrict b, const float* __restrict c, float dt, float kept,
-                float d, int64_t states, int64_t dim, float* __restrict h, float* __restrict y) {
-  for (int64_t i = 0; i < dim; ++i) y[i] = d * x[i];
-  for (int64_t n = 0; n < states; ++n) {
-    float* __restrict row = h + n * dim;
-    const float fed = dt * b[n], read = c[n];
-    for (int64_t i = 0; i < dim; ++i) {
-      row[i] = kept * row[i] + fed * x[i];
-      y[i] += read * row[i];
-    }
-  }
-}
 
 // A bound of time_step_limit; Hugging Face writes infinity as {"__float__": "Infinity"}.
 float time_step(const Json& bound) {
@@ -107,41 +91,12 @@ Tensor Mamba2Mixer::operator()(const Tensor& x, const RecurrentStep& step, int l
   if (step.hooks.active()) entering = step.hooks(HookPoint::kMixerIn, layer, entering.contiguous()).contiguous();
   const Tensor dt = softplus(add(narrow(parts, 1, inner() + conv_channels(), heads), dt_bias));
   const Tensor steps = step.hooks(HookPoint::kDecay, layer, clamp(dt, least_dt, most_dt)).contiguous();
-  const Tensor y = scan(entering, convolved, steps, step, layer);
+  const int64_t shared = groups * states;
+  const Tensor y = mamba2_scan(entering, steps, narrow(convolved, 1, inner(), shared),
+                               narrow(convolved, 1, inner() + shared, shared), a, d, step.state_rows(layer, 1));
   step.hook_state(layer, 1);
   const Tensor gate = step.hooks(HookPoint::kGate, layer, activate(activation, narrow(parts, 1, 0, inner())));
   return out(gated_norm(y, gate));
-}
-
-Tensor Mamba2Mixer::scan(const Tensor& x, const Tensor& convolved, const Tensor& dt, const RecurrentStep& step,
-                         int layer) const {
-  Tensor y = empty({x.dim(0), inner()}, DType::kF32, x.device());
-  if (const RecurrentKernels* kernels = recurrent_kernels(x.device())) {
-    const int64_t shared = groups * states;
-    const Tensor b = narrow(convolved, 1, inner(), shared), c = narrow(convolved, 1, inner() + shared, shared);
-    for (const RecurrentStep::Rows& rows : step.sequences) {
-      const auto of = [&](const Tensor& all) { return narrow(all, 0, rows.begin, rows.count); };
-      kernels->mamba2(of(x), of(dt), of(b), of(c), a, d, step.state(rows, layer, 1), of(y));
-    }
-    return y;
-  }
-  const int64_t x_stride = x.strides()[0], bc_stride = conv_channels(), heads_per_group = heads / groups;
-  const float *xs = x.data<float>(), *bs = convolved.data<float>() + inner(), *cs = bs + groups * states;
-  const float *dts = dt.data<float>(), *as = a.data<float>(), *ds = d.data<float>();
-  float* ys = y.mutable_data<float>();
-  parallel_for(static_cast<int64_t>(step.sequences.size()) * heads, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t piece = begin; piece < end; ++piece) {
-      const RecurrentStep::Rows& rows = step.sequences[static_cast<size_t>(piece / heads)];
-      const int64_t head = piece % heads, group = head / heads_per_group * states;
-      float* h = step.state(rows, layer, 1).mutable_data<float>() + head * states * head_dim;
-      for (int64_t t = rows.begin; t < rows.begin + rows.count; ++t) {
-        const float delta = dts[t * heads + head];
-        scan_token(xs + t * x_stride + head * head_dim, bs + t * bc_stride + group, cs + t * bc_stride + group, delta,
-                   std::exp(delta * as[head]), ds[head], states, head_dim, h, ys + t * inner() + head * head_dim);
-      }
-    }
-  });
-  return y;
 }
 
 Tensor Mamba2Mixer::gated_norm(const Tensor& y, const Tensor& gate) const {

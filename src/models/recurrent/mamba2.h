@@ -34,7 +34,6 @@ struct Mamba2Mixer {
   Tensor operator()(const Tensor& x, const RecurrentStep& step, int layer) const;  // [tokens, hidden]
 
  private:
-  Tensor scan(const Tensor& x, const Tensor& convolved, const Tensor& dt, const RecurrentStep& step, int layer) const;
   Tensor gated_norm(const Tensor& y, const Tensor& gate) const;
 };
 

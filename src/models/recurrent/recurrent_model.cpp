@@ -6,7 +6,7 @@
 #include "models/logit_hooks.h"
 #include "ops/embedding.h"
 #include "ops/index_select.h"
-#include "ops/recurrent_kernels.h"
+#include "ops/kernel_table.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
 
@@ -34,7 +34,7 @@ RecurrentConfig read_recurrent_config(const ConfigReader& config, std::string_vi
 RecurrentModel::RecurrentModel(RecurrentConfig config, std::vector<Shape> layer_state, WeightLoader& loader,
                                const ModelOptions& options)
     : config_(std::move(config)), layer_state_(std::move(layer_state)), device_(options.device) {
-  if (!device_.is_host() && !recurrent_kernels(device_)) {
+  if (!device_.is_host() && !device_.kernels().mamba_scan) {
     throw Error(ErrorCode::kUnsupported, cat(config_.family, " models do not run on ", device_));
   }
   facts_.family = config_.family;

@@ -23,14 +23,18 @@ RecurrentStep::RecurrentStep(const ForwardBatch& batch, size_t tensors_per_layer
   }
 }
 
-Tensor RecurrentStep::convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, int layer,
-                               size_t index) const {
-  std::vector<ConvRows> rows;
+std::vector<StateRows> RecurrentStep::state_rows(int layer, size_t index) const {
+  std::vector<StateRows> rows;
   rows.reserve(sequences.size());
   for (const Rows& sequence : sequences) {
     rows.push_back({sequence.begin, sequence.count, state(sequence, layer, index)});
   }
-  return causal_conv(x, weight, bias, rows);
+  return rows;
+}
+
+Tensor RecurrentStep::convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, int layer,
+                               size_t index) const {
+  return causal_conv(x, weight, bias, state_rows(layer, index));
 }
 
 void RecurrentStep::hook_state(int layer, size_t index) const {
@@ -44,11 +48,6 @@ void RecurrentStep::hook_state(int layer, size_t index) const {
     if (changed.raw() == stored.raw()) continue;
     copy_values(changed, shown);
   }
-}
-
-bool RecurrentStep::hooks_touch(HookPoint point) const {
-  return std::any_of(hooks.sequences().begin(), hooks.sequences().end(),
-                     [&](const BatchHooks::Rows& rows) { return rows.hooks->touches(point); });
 }
 
 }  // namespace wick

@@ -2,8 +2,9 @@
 
 #include <vector>
 
+#include "hooks/batch_hooks.h"
 #include "models/forward_batch.h"
-#include "nn/short_conv.h"
+#include "ops/recurrence.h"
 
 namespace wick {
 
@@ -21,11 +22,12 @@ struct RecurrentStep {
   const Tensor& state(const Rows& rows, int layer, size_t index) const {
     return rows.state[static_cast<size_t>(layer) * per_layer + index];
   }
+  // Every sequence's rows with the layer's state tensor `index`, for ops of ops/recurrence.h.
+  std::vector<StateRows> state_rows(int layer, size_t index) const;
   // causal_conv, with the history in the layer's state tensor `index`.
   Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, int layer, size_t index) const;
   // Shows the layer's state tensor `index` of every sequence to its hooks, which may change it.
   void hook_state(int layer, size_t index) const;
-  bool hooks_touch(HookPoint point) const;
 
   size_t per_layer;
   std::vector<int64_t> positions;  // of each row

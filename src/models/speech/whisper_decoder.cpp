@@ -187,7 +187,8 @@ Tensor WhisperDecoder::run_layers(const ForwardBatch& batch, const DecoderStep& 
     const int index = static_cast<int>(i);
     x = hook(HookPoint::kResidPre, index, x);
     x = in_scratch([&] {
-      const Tensor written = layer.attention(layer.attn_norm(x), {}, false, step.attention, step.cache.layer(i), index);
+      const Tensor written =
+          layer.attention({layer.attn_norm(x)}, {}, {}, false, step.attention, step.cache.layer(i), {}, index);
       return add(x, hook(HookPoint::kAttnOut, index, written));
     });
     x = in_scratch([&] {
@@ -196,7 +197,8 @@ Tensor WhisperDecoder::run_layers(const ForwardBatch& batch, const DecoderStep& 
       return add(x, attend_to_heard(query, batch, i));
     });
     x = hook(HookPoint::kResidMid, index, x);
-    x = in_scratch([&] { return add(x, hook(HookPoint::kMlpOut, index, layer.mlp(layer.mlp_norm(x), hook, index))); });
+    x = in_scratch(
+        [&] { return add(x, hook(HookPoint::kMlpOut, index, layer.mlp({layer.mlp_norm(x)}, {}, hook, index))); });
     x = hook(HookPoint::kResidPost, index, x);
   }
   return x;
