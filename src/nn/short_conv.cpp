@@ -5,8 +5,8 @@
 
 #include "base/thread_pool.h"
 #include "ops/add.h"
-#include "ops/cat.h"
 #include "ops/check.h"
+#include "ops/concat.h"
 #include "ops/mul.h"
 #include "ops/narrow.h"
 #include "ops/permute.h"
@@ -41,7 +41,7 @@ Tensor convolve_on_device(const Tensor& x, const Tensor& weight, const Tensor& b
   const auto copy = find_kernel("short convolution", x.device(), &KernelTable::copy);
   std::vector<Tensor> parts;
   for (const ConvRows& of : sequences) {
-    const Tensor joined = cat(std::vector<Tensor>{of.history, narrow(x, 0, of.begin, of.count)}, 0);
+    const Tensor joined = concat(std::vector<Tensor>{of.history, narrow(x, 0, of.begin, of.count)}, 0);
     Tensor out = bias;
     for (int64_t i = 0; i < taps; ++i) {
       const Tensor part = mul(narrow(joined, 0, i, of.count), narrow(weight, 0, i, 1));
@@ -50,7 +50,7 @@ Tensor convolve_on_device(const Tensor& x, const Tensor& weight, const Tensor& b
     parts.push_back(out);
     copy(narrow(joined, 0, of.count, taps - 1), of.history);
   }
-  return cat(parts, 0);
+  return concat(parts, 0);
 }
 
 }  // namespace
