@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/cat.h"
+#include "ops/concat.h"
 #include "ops/index_select.h"
 #include "ops/narrow.h"
 #include "tensor/create.h"
@@ -34,7 +34,7 @@ Tensor place_embeddings(const ForwardBatch& batch, const Tensor& x) {
   }
   if (parts.empty()) return x;
   const Tensor index = from_vector(source, {x.dim(0)}).to_device(x.device());
-  return index_select(cat(parts, 0), 0, index);
+  return index_select(concat(parts, 0), 0, index);
 }
 
 }  // namespace wick

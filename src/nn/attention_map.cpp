@@ -35,7 +35,7 @@ Tensor pattern_of(const Tensor& scores, const Tensor& sinks) {
   const int64_t context = scores.dim(2);
   if (sinks.defined()) {
     const Tensor column = broadcast_as(reshape(sinks, {-1, 1, 1}), {scores.dim(0), scores.dim(1), 1});
-    return narrow(softmax(cat({scores, column.contiguous()}, 2), -1), 2, 0, context).contiguous();
+    return narrow(softmax(concat({scores, column.contiguous()}, 2), -1), 2, 0, context).contiguous();
   }
   const Tensor pattern = softmax(scores, -1);
   return where(eq(pattern, pattern), pattern, zeros(pattern.shape(), DType::kF32, pattern.device()));

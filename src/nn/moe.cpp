@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ops/add.h"
-#include "ops/cat.h"
+#include "ops/concat.h"
 #include "ops/index_add.h"
 #include "ops/index_select.h"
 #include "ops/mul.h"
@@ -58,7 +58,7 @@ Tensor with_rows_at(const Tensor& x, const std::vector<int64_t>& rows, const Ten
   for (size_t i = 0; i < picks.size(); ++i) picks[i] = static_cast<int64_t>(i);
   for (size_t i = 0; i < rows.size(); ++i) picks[static_cast<size_t>(rows[i])] = x.dim(0) + static_cast<int64_t>(i);
   const Tensor index = from_vector(picks, {x.dim(0)}).to_device(x.device());
-  return index_select(cat(std::vector<Tensor>{x, from}, 0), 0, index);
+  return index_select(concat(std::vector<Tensor>{x, from}, 0), 0, index);
 }
 
 }  // namespace

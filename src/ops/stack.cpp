@@ -1,7 +1,7 @@
 #include "ops/stack.h"
 
-#include "ops/cat.h"
 #include "ops/check.h"
+#include "ops/concat.h"
 #include "ops/unsqueeze.h"
 
 namespace wick {
@@ -17,7 +17,7 @@ Tensor stack(const std::vector<Tensor>& parts, int64_t dim) {
     }
     raised.push_back(unsqueeze(part, normalize_dim("stack", dim, part.rank() + 1)));
   }
-  return cat(raised, normalize_dim("stack", dim, parts[0].rank() + 1));
+  return concat(raised, normalize_dim("stack", dim, parts[0].rank() + 1));
 }
 
 }  // namespace wick

@@ -171,7 +171,7 @@ TEST(AttentionKernels, FewRowsAndManyGiveTheSameBits) {
         }
         // Keys and values whose rows lie apart, as in a cache of [tokens, heads, dim].
         const auto apart = [](const Tensor& x) { return transpose(transpose(x, 1, 2).contiguous(), 1, 2); };
-        const Tensor k = cat(std::vector<Tensor>{in.k, in.k}, 1), v = cat(std::vector<Tensor>{in.v, in.v}, 1);
+        const Tensor k = concat(std::vector<Tensor>{in.k, in.k}, 1), v = concat(std::vector<Tensor>{in.v, in.v}, 1);
         const Attended spread{narrow(in.q, 2, 39, 1), narrow(apart(k), 1, 1, 1), narrow(apart(v), 1, 1, 1)};
         expect_identical(attend(spread, {.causal = true}), narrow(all, 2, 39, 1), cat(to_string(dtype), " apart"));
       }

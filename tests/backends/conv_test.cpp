@@ -168,7 +168,7 @@ TEST(ConvKernels, AnImageDoesNotDependOnItsBatch) {
       Tensors inputs = inputs_of(c, DType::kF32, device);
       const Tensor other = randn(c.x, 5, DType::kF32, device);
       const Tensor alone = c.run(inputs);
-      inputs[0] = cat(Tensors{other, inputs[0], other}, 0);
+      inputs[0] = concat(Tensors{other, inputs[0], other}, 0);
       expect_identical(narrow(c.run(inputs), 0, c.x[0], c.x[0]), alone, cat(c.name, " on ", device));
     }
   }

@@ -93,12 +93,12 @@ TEST_F(CudaAttention, AttendsToWhatItStores) {
         expect_close(watched.queries, turned(query, query_weight), 1e-5, "queries");
         // What was stored is seen by whoever comes next.
         const Tensor again = paged_attention(there(query), cache.layer(0), paged(device), options);
-        return cat(std::vector<Tensor>{out, again}, 0).to_device(Device::cpu());
+        return concat(std::vector<Tensor>{out, again}, 0).to_device(Device::cpu());
       }
       store_kv(turned(key, key_weight), there(value), paged(device), cache.layer(0));
       const Tensor out = paged_attention(turned(query, query_weight), cache.layer(0), paged(device), options);
       const Tensor again = paged_attention(there(query), cache.layer(0), paged(device), options);
-      return cat(std::vector<Tensor>{out, again}, 0).to_device(Device::cpu());
+      return concat(std::vector<Tensor>{out, again}, 0).to_device(Device::cpu());
     };
     const Tensor together = run(Device::cuda(), true);
     // Some components of queries and keys are rounded to the other neighbour.
@@ -152,7 +152,7 @@ TEST_F(CudaAttention, AttendsToPromptsAsToTokens) {
                              from_vector(table, {1, kWidth}, Device::cuda())};
         parts.push_back(attend({part(query), part(key), part(value)}, turns, cache.layer(0), rows, options, false).out);
       }
-      return cat(parts, 0);
+      return concat(parts, 0);
     };
     expect_identical(run(kTokens), run(1), cat(to_string(of.dtype), ", heads of ", of.dim));
   }
@@ -200,8 +200,8 @@ TEST_F(CudaAttention, AttentionOfPrompts) {
         for (size_t s = 0; s < c.sequences.size(); ++s) {
           parts.push_back(narrow(c.queries[s], 0, c.sequences[s].position, c.sequences[s].rows));
         }
-        const Tensor query = cat(parts, 0).to_device(device);
-        const Tensor apart = narrow(cat(std::vector<Tensor>{query, narrow(query, 2, 0, 2)}, 2), 2, 0, dim);
+        const Tensor query = concat(parts, 0).to_device(device);
+        const Tensor apart = narrow(concat(std::vector<Tensor>{query, narrow(query, 2, 0, 2)}, 2), 2, 0, dim);
         expect_identical(paged_attention(apart, c.blocks, c.all_rows(), options), all, cat(what, ", queries apart"));
       }
     }

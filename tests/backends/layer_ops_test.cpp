@@ -259,7 +259,7 @@ void expect_scan(const Shape& state, const Scan& scan, double tolerance, const s
           scan([&, from = begin, size = count](const Tensor& x) { return narrow(x, 0, from, size).to_device(device); },
                {&rows, 1}));
     }
-    expect_identical(cat(parts, 0).to_device(Device::cpu()), narrow(made[0], 0, 0, 9).to_device(Device::cpu()),
+    expect_identical(concat(parts, 0).to_device(Device::cpu()), narrow(made[0], 0, 0, 9).to_device(Device::cpu()),
                      what + " in chunks");
     expect_identical(one, made[1], what + ", state in chunks");
   }

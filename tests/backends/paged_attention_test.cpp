@@ -261,13 +261,13 @@ TEST_P(PagedAttention, TakesStridedTensors) {
   const Tensor want = c.attend(scaled(24));
   // A pool that holds three layers per block, queries inside a wider projection, a table with room to spare.
   const auto layered = [&](const Tensor& x) {
-    return narrow(cat(std::vector<Tensor>{x, x, x}, 1), 1, x.dim(1), x.dim(1));
+    return narrow(concat(std::vector<Tensor>{x, x, x}, 1), 1, x.dim(1), x.dim(1));
   };
   const KvBlocks pool{layered(c.blocks.key), layered(c.blocks.value), Tensor(), Tensor()};
   PagedRows rows = c.all_rows();
-  rows.block_table = narrow(cat(std::vector<Tensor>{rows.block_table, rows.block_table}, 1), 1, 0, c.most_blocks);
-  const Tensor q = cat(std::vector<Tensor>{c.queries[0], narrow(c.queries[1], 0, 17, 3)}, 0).to_device(device());
-  const Tensor wide = cat(std::vector<Tensor>{q, q}, 1), turned = transpose(transpose(q, 1, 2).contiguous(), 1, 2);
+  rows.block_table = narrow(concat(std::vector<Tensor>{rows.block_table, rows.block_table}, 1), 1, 0, c.most_blocks);
+  const Tensor q = concat(std::vector<Tensor>{c.queries[0], narrow(c.queries[1], 0, 17, 3)}, 0).to_device(device());
+  const Tensor wide = concat(std::vector<Tensor>{q, q}, 1), turned = transpose(transpose(q, 1, 2).contiguous(), 1, 2);
   everywhere(device(), [&] {
     expect_close(paged_attention(narrow(wide, 1, 4, 4), pool, rows, scaled(24)), want, 4e-6, "apart");
     expect_close(paged_attention(turned, pool, rows, scaled(24)), want, 4e-6, "turned");

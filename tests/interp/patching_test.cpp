@@ -136,7 +136,7 @@ TEST_P(PatchFamilyTest, AblationsPutInWhatTheySay) {
   capture.points = {"blocks.1.hook_attn_out"};
   const InterpText references[] = {{texts[0]}, {texts[1]}};
   const ActivationCache cache = run_with_cache(model_, references, capture).cache;
-  const Tensor rows = cat({cache.at("blocks.1.hook_attn_out", 0), cache.at("blocks.1.hook_attn_out", 1)}, 0);
+  const Tensor rows = concat({cache.at("blocks.1.hook_attn_out", 0), cache.at("blocks.1.hook_attn_out", 1)}, 0);
   HookSpec mean_spec;
   mean_spec.replace("blocks.1.hook_attn_out", mean(rows, {0}));
   const AblationValues means(model_, HookPoint::kAttnOut, Ablation::kMean, texts);

@@ -111,7 +111,7 @@ class CudaHookTest : public CudaFamilyTest {
       rows.push_back(sequence.run(model, std::span(text_).subspan(begin, end - begin)).to_device(Device::cpu()));
       begin = end;
     }
-    return cat(rows, 0);
+    return concat(rows, 0);
   }
 
   std::unique_ptr<TestModel> here_, there_;

@@ -28,7 +28,7 @@ class HookedFamilyTest : public testing::TestWithParam<const char*> {
       rows.push_back(sequence.run(model_, std::span(text_).subspan(begin, end - begin)));
       begin = end;
     }
-    return rows.size() == 1 ? rows[0] : cat(rows, 0);
+    return rows.size() == 1 ? rows[0] : concat(rows, 0);
   }
   int last_layer() const { return static_cast<int>(model_.model->facts().layers) - 1; }
 

@@ -128,7 +128,7 @@ TEST_P(Autograd, CompositeMatchesFiniteDifferences) {
   const auto loss = [&](const Tensor& weight, const Tensor& gain) {
     const Tensor hidden = layer_norm(gelu(matmul(input, weight)), gain, Tensor());
     const Tensor mixed = softmax(matmul(hidden, transpose(hidden, 0, 1)) * 0.3, -1);
-    return mean(sqr(tanh(matmul(mixed, cat({hidden, narrow(hidden, 1, 0, 2)}, 1)))));
+    return mean(sqr(tanh(matmul(mixed, concat({hidden, narrow(hidden, 1, 0, 2)}, 1)))));
   };
   const Var weight(random({6, 5}, 2)), gain(random({5}, 3));
   const Gradients gradients = backward(loss(weight, gain));

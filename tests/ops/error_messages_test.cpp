@@ -292,23 +292,23 @@ TEST_P(ErrorMessages, Shapes) {
       {[&] { narrow(x, 2, 0, 1); }, kBad, "narrow: dimension 2 of a tensor of rank 2"},
       {[&] { chunk(x, 0, 0); }, kBad, "chunk: 0 chunks asked for, expected 1 or more"},
       {[&] { chunk(x, 2, 5); }, kBad, "chunk: dimension 5 of a tensor of rank 2"},
-      {[&] { cat({}, 0); }, kBad, "cat: no tensors given"},
+      {[&] { concat({}, 0); }, kBad, "concat: no tensors given"},
       {[&] {
-         cat({x, f32({2, 3, 1})}, 0);
+         concat({x, f32({2, 3, 1})}, 0);
        },
-       kShape, "cat: [2, 3, 1] beside [2, 3]: only dimension 0 may differ"},
+       kShape, "concat: [2, 3, 1] beside [2, 3]: only dimension 0 may differ"},
       {[&] {
-         cat({x, f32({3, 3})}, 1);
+         concat({x, f32({3, 3})}, 1);
        },
-       kShape, "cat: [3, 3] beside [2, 3]: only dimension 1 may differ"},
+       kShape, "concat: [3, 3] beside [2, 3]: only dimension 1 may differ"},
       {[&] {
-         cat({x, Tensor()}, 1);
+         concat({x, Tensor()}, 1);
        },
-       kBad, "cat: an input tensor is empty"},
+       kBad, "concat: an input tensor is empty"},
       {[&] {
-         cat({x, x}, 2);
+         concat({x, x}, 2);
        },
-       kBad, "cat: dimension 2 of a tensor of rank 2"},
+       kBad, "concat: dimension 2 of a tensor of rank 2"},
       {[&] { stack({}, 0); }, kBad, "stack: no tensors given"},
       {[&] {
          stack({x, f32({3, 2})}, 0);
@@ -443,9 +443,9 @@ TEST(TwoDevices, AreNamedByEveryOp) {
        }},
       {"cross_entropy", [&] { cross_entropy(a, places); }},
       {"embedding", [&] { embedding(index, a); }},
-      {"cat",
+      {"concat",
        [&] {
-         cat({a, b}, 0);
+         concat({a, b}, 0);
        }},
       {"stack",
        [&] {

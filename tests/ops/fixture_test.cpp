@@ -141,7 +141,7 @@ const std::map<std::string, Run>& runs() {
        [](const Inputs& in, const Json& a) -> Outputs {
          return {index_add(in[0], a.at("dim").as_int(), in[1], in[2])};
        }},
-      {"cat", [](const Inputs& in, const Json& a) -> Outputs { return {cat(in, a.at("dim").as_int())}; }},
+      {"cat", [](const Inputs& in, const Json& a) -> Outputs { return {concat(in, a.at("dim").as_int())}; }},
       {"stack", [](const Inputs& in, const Json& a) -> Outputs { return {stack(in, a.at("dim").as_int())}; }},
       {"narrow",
        [](const Inputs& in, const Json& a) -> Outputs {

@@ -113,7 +113,7 @@ TEST_P(SemanticsTest, EmptyTensors) {
   EXPECT_EQ(matmul(zeros({2, 0}, DType::kF32, device()), zeros({0, 3}, DType::kF32, device())).to_vector<double>(),
             Doubles(6, 0));
   EXPECT_EQ(softmax(none, 1).shape(), Shape({0, 3}));
-  EXPECT_EQ(cat({none, ones({1, 3}, DType::kF32, device())}, 0).shape(), Shape({1, 3}));
+  EXPECT_EQ(concat({none, ones({1, 3}, DType::kF32, device())}, 0).shape(), Shape({1, 3}));
   EXPECT_EQ(sort(none, 0).values.shape(), Shape({0, 3}));
   EXPECT_EQ(layer_norm(none, Tensor(), Tensor()).shape(), Shape({0, 3}));
 }

@@ -59,7 +59,7 @@ TEST_P(ViewsTest, OpsOnViewsEqualOpsOnCopies) {
     expect_close(sum(view, {0, 2}), sum(copy, {0, 2}), 1e-6, "sum");
     expect_close(rms_norm(view, Tensor()), rms_norm(copy, Tensor()), 1e-6, "rms_norm");
     expect_close(matmul(view, transpose(view, 1, 2)), matmul(copy, transpose(copy, 1, 2).clone()), 1e-5, "matmul");
-    expect_identical(cat({view, view}, 0), cat({copy, copy}, 0), "cat");
+    expect_identical(concat({view, view}, 0), concat({copy, copy}, 0), "concat");
     expect_identical(sort(view, -1).indices, sort(copy, -1).indices, "sort");
     expect_identical(cumsum(view, 0), cumsum(copy, 0), "cumsum");
     expect_identical(tril(view), tril(copy), "tril");
@@ -103,7 +103,7 @@ TEST_P(ViewsTest, DevicesDoNotMix) {
   EXPECT_EQ(there.to_vector<float>(), here.to_vector<float>());
   const std::string both = "one tensor is on " + to_string(device()) + " and another on " + to_string(other);
   EXPECT_ERROR(add(here, there), kDevice, "add: " + both);
-  EXPECT_ERROR(cat({here, there}, 0), kDevice, "cat: " + both);
+  EXPECT_ERROR(concat({here, there}, 0), kDevice, "concat: " + both);
   EXPECT_ERROR(matmul(reshape(here, {1, 2}), reshape(there, {2, 1})), kDevice, "matmul: " + both);
   expect_error([&] { here.to_device(kMissingDevice); }, kMissingDeviceError, "cuda:200");
 }

@@ -114,7 +114,7 @@ TEST(IntegratorGeometry, EveryStepIsSymplectic) {
   Hamiltonian system;
   system.gradient = [](const Tensor& q) {  // V = cos(q0 - q1) + q0^4 / 4
     const Tensor q0 = narrow(q, -1, 0, 1), q1 = narrow(q, -1, 1, 1);
-    return cat({-sin(q0 - q1) + pow(q0, 3.0), sin(q0 - q1)}, -1);
+    return concat({-sin(q0 - q1) + pow(q0, 3.0), sin(q0 - q1)}, -1);
   };
   const MassMatrix masses[] = {MassMatrix(), MassMatrix::diagonal(tensor<double>({0.5, 2.0})),
                                MassMatrix::full(tensor<double>({{2.0, 0.5}, {0.5, 1.0}}))};
@@ -127,12 +127,12 @@ TEST(IntegratorGeometry, EveryStepIsSymplectic) {
     for (const MassMatrix& mass : masses) {
       system.mass = mass;
       const PhasePoint end = integrate(method, system, {from_vector(q, {8, 2}), from_vector(p, {8, 2})}, 0.3, 1);
-      const Tensor rows = cat({end.q, end.p}, 1);  // [8, 4]
+      const Tensor rows = concat({end.q, end.p}, 1);  // [8, 4]
       std::vector<Tensor> columns;
       for (int i = 0; i < 4; ++i) {
         columns.push_back((narrow(rows, 0, 2 * i, 1) - narrow(rows, 0, 2 * i + 1, 1)) / (2 * h));
       }
-      const Tensor transposed_jacobian = cat(columns, 0);
+      const Tensor transposed_jacobian = concat(columns, 0);
       const Tensor form = tensor<double>({{0, 0, 1, 0}, {0, 0, 0, 1}, {-1, 0, 0, 0}, {0, -1, 0, 0}});
       const Tensor kept = matmul(matmul(transposed_jacobian, form), transpose(transposed_jacobian, 0, 1));
       expect_close(kept, form, 1e-8, "J^T S J");

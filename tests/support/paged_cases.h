@@ -89,7 +89,7 @@ struct PagedCase {
     for (size_t s = 0; s < sequences.size(); ++s) {
       parts.push_back(narrow(queries[s], 0, sequences[s].position, sequences[s].rows));
     }
-    return paged_attention(cat(parts, 0).to_device(device), blocks, all_rows(), options);
+    return paged_attention(concat(parts, 0).to_device(device), blocks, all_rows(), options);
   }
   // Some rows of one sequence alone.
   Tensor attend(size_t s, int64_t from, int64_t count, const PagedAttentionOptions& options) const {

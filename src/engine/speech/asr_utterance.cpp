@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "engine/compute_turn.h"
-#include "ops/cat.h"
+#include "ops/concat.h"
 
 namespace wick {
 namespace {
@@ -58,7 +58,7 @@ Tensor AsrUtterance::hear() {
     }
     rows.push_back(window.rows);
   }
-  return rows.size() == 1 ? rows.front() : cat(rows, 0);
+  return rows.size() == 1 ? rows.front() : concat(rows, 0);
 }
 
 std::unique_ptr<AsrRequest> AsrUtterance::ask(std::span<const int32_t> begun) {

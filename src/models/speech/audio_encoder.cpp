@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "nn/scratch.h"
 #include "ops/add.h"
-#include "ops/cat.h"
+#include "ops/concat.h"
 #include "ops/conv2d.h"
 #include "ops/gelu.h"
 #include "ops/index_select.h"
@@ -105,7 +105,7 @@ std::vector<Tensor> AudioEncoder::encode(std::span<const Tensor> mels) const {
   std::vector<Tensor> embeddings;
   embeddings.reserve(heard.size());
   for (const std::vector<Tensor>& parts : heard) {
-    embeddings.push_back(parts.size() == 1 ? parts.front() : cat(parts, 0));
+    embeddings.push_back(parts.size() == 1 ? parts.front() : concat(parts, 0));
   }
   return embeddings;
 }
@@ -129,7 +129,7 @@ Tensor AudioEncoder::listen(std::span<const Window> windows) const {
   for (size_t i = 0; i < chunks.size(); i += kChunksAtOnce) {
     parts.push_back(stem(std::span(chunks).subspan(i, std::min<size_t>(kChunksAtOnce, chunks.size() - i))));
   }
-  Tensor x = parts.size() == 1 ? parts.front() : cat(parts, 0);
+  Tensor x = parts.size() == 1 ? parts.front() : concat(parts, 0);
   parts.clear();
   for (const EncoderLayer& layer : layers_) x = layer(x, lengths);
   return in_scratch([&] { return project_out_(activate(config_.activation, project_in_(final_norm_(x)))); });

@@ -4,7 +4,7 @@
 
 #include "nn/scratch.h"
 #include "ops/add.h"
-#include "ops/cat.h"
+#include "ops/concat.h"
 #include "ops/narrow.h"
 #include "ops/permute.h"
 #include "ops/reshape.h"
@@ -48,7 +48,7 @@ Tensor EncoderLayer::attend(const Tensor& x, std::span<const int64_t> windows) c
     parts.push_back(reshape(transpose(seen, 1, 2), {count * length, -1}));
     row += count * length;
   }
-  return out_(parts.size() == 1 ? parts.front() : cat(parts, 0));
+  return out_(parts.size() == 1 ? parts.front() : concat(parts, 0));
 }
 
 Tensor EncoderLayer::operator()(const Tensor& x, std::span<const int64_t> windows) const {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "nn/scratch.h"
 #include "ops/add.h"
-#include "ops/cat.h"
+#include "ops/concat.h"
 #include "ops/conv1d.h"
 #include "ops/matmul.h"
 #include "ops/mul.h"
@@ -150,7 +150,7 @@ Tensor ConformerLayer::attend_relative(const Tensor& query, const Tensor& key, c
     options.scale = scale;
     parts.push_back(scaled_dot_product_attention(add(some, content_bias_), key, value, options));
   }
-  return parts.size() == 1 ? parts.front() : cat(parts, 2);
+  return parts.size() == 1 ? parts.front() : concat(parts, 2);
 }
 
 Tensor ConformerLayer::attend(const Tensor& x, const ConformerPlaces& places) const {

@@ -9,7 +9,7 @@
 #include "nn/kv_blocks_for.h"
 #include "nn/scratch.h"
 #include "ops/add.h"
-#include "ops/cat.h"
+#include "ops/concat.h"
 #include "ops/embedding.h"
 #include "ops/index_select.h"
 #include "ops/matmul.h"
@@ -172,7 +172,7 @@ Tensor WhisperDecoder::attend_to_heard(const Tensor& query, const ForwardBatch& 
     parts.push_back(attend_to_state(narrow(query, 0, row, rows), *state, layer));
     row += rows;
   }
-  return layers_[layer].cross.out(parts.size() == 1 ? parts.front() : cat(parts, 0));
+  return layers_[layer].cross.out(parts.size() == 1 ? parts.front() : concat(parts, 0));
 }
 
 Tensor WhisperDecoder::run_layers(const ForwardBatch& batch, const DecoderStep& step,
@@ -248,7 +248,7 @@ Tensor WhisperDecoder::look_at_heard(std::span<const int32_t> tokens, const Recu
     const Tensor look = softmax(mul(scores, 1 / std::sqrt(static_cast<double>(head_dim))), -1);
     looks.push_back(reshape(look, {1, rows, positions}));
   }
-  return cat(looks, 0).to_device(Device::cpu());
+  return concat(looks, 0).to_device(Device::cpu());
 }
 
 }  // namespace wick

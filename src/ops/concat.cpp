@@ -1,4 +1,4 @@
-#include "ops/cat.h"
+#include "ops/concat.h"
 
 #include "base/checked.h"
 #include "ops/autograd.h"
@@ -7,26 +7,26 @@
 
 namespace wick {
 
-Tensor cat(const std::vector<Tensor>& parts, int64_t dim) {
-  if (parts.empty()) throw Error(ErrorCode::kInvalidArgument, "cat: no tensors given");
+Tensor concat(const std::vector<Tensor>& parts, int64_t dim) {
+  if (parts.empty()) throw Error(ErrorCode::kInvalidArgument, "concat: no tensors given");
   for (const Tensor& part : parts) {
-    check_defined("cat", part);
-    check_same_device("cat", {&parts[0], &part});
+    check_defined("concat", part);
+    check_same_device("concat", {&parts[0], &part});
   }
-  const int d = normalize_dim("cat", dim, parts[0].rank());
+  const int d = normalize_dim("concat", dim, parts[0].rank());
   DType dtype = parts[0].dtype();
   int64_t total = 0;
   bool any_tracks = false;
   for (const Tensor& part : parts) {
     if (part.rank() != parts[0].rank() || !(part.shape().with(d, 0) == parts[0].shape().with(d, 0))) {
       throw Error(ErrorCode::kShape,
-                  cat("cat: ", part.shape(), " beside ", parts[0].shape(), ": only dimension ", d, " may differ"));
+                  cat("concat: ", part.shape(), " beside ", parts[0].shape(), ": only dimension ", d, " may differ"));
     }
     dtype = promote(dtype, part.dtype());
     total = checked_add(total, part.dim(d)).value_or(INT64_MAX);
     any_tracks = any_tracks || tracks(part);
   }
-  const auto copy = find_kernel("cat", parts[0].device(), &KernelTable::copy);
+  const auto copy = find_kernel("concat", parts[0].device(), &KernelTable::copy);
   Tensor out = empty(parts[0].shape().with(d, total), dtype, parts[0].device());
   int64_t start = 0;
   for (const Tensor& part : parts) {
@@ -34,7 +34,7 @@ Tensor cat(const std::vector<Tensor>& parts, int64_t dim) {
     start += part.dim(d);
   }
   if (any_tracks) {
-    record(out, "cat", parts, [parts, d](const Tensor& grad) -> Grads {
+    record(out, "concat", parts, [parts, d](const Tensor& grad) -> Grads {
       Grads grads;
       int64_t start = 0;
       for (const Tensor& part : parts) {

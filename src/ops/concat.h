@@ -7,6 +7,6 @@
 namespace wick {
 
 // Joins tensors along a dimension; the other sizes must agree. Dtypes are promoted.
-Tensor cat(const std::vector<Tensor>& parts, int64_t dim);
+Tensor concat(const std::vector<Tensor>& parts, int64_t dim);
 
 }  // namespace wick
