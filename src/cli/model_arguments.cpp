@@ -108,7 +108,12 @@ GeneratorOptions generator_options(const ModelArguments& arguments) {
 std::unique_ptr<Drafter> make_drafter(const ModelArguments& arguments, const TextModel& target) {
   if (arguments.speculate.empty()) return nullptr;
   if (arguments.speculate == "ngram") return std::make_unique<LookupDrafter>();
-  return std::make_unique<ModelDrafter>(load_named_model(arguments.speculate, {}), target, GeneratorOptions());
+  LoadOptions load;
+  load.device = target.model().device();
+  EngineOptions one;
+  one.context = arguments.context;
+  one.max_running = 1;
+  return std::make_unique<ModelDrafter>(load_named_model(arguments.speculate, load), target, one);
 }
 
 GenerateParams generate_params(ModelArguments& arguments, const TextModel& model) {

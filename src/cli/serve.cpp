@@ -84,8 +84,10 @@ EngineOptions engine_options(const ServeArguments& arguments) {
   options.next_token_seconds = static_cast<double>(arguments.next_token_ms) / 1e3;
   options.prefix_cache = !arguments.no_prefix_cache;
   if (!arguments.draft.empty()) {
-    options.drafter = [draft = load_named_model(arguments.draft, {})](const TextModel& model) {
-      return std::make_unique<ModelDrafter>(draft, model, GeneratorOptions());
+    LoadOptions load;
+    load.device = device_named(arguments.device);
+    options.drafter = [draft = load_named_model(arguments.draft, load), options](const TextModel& model) {
+      return std::make_unique<ModelDrafter>(draft, model, options);
     };
   } else if (!arguments.speculate.empty()) {
     options.drafter = [](const TextModel&) { return std::make_unique<LookupDrafter>(); };

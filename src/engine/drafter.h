@@ -7,39 +7,48 @@
 
 namespace wick {
 
-class Generator;
+class Engine;
 class TextModel;
-struct GeneratorOptions;
+struct EngineOptions;
 
-// Guesses how a text goes on, so that a model can check several tokens in one pass. Wrong guesses cost time, never
+// What one sequence wants drafted: how its text may go on.
+struct Draft {
+  std::span<const int32_t> text;
+  int64_t most = 0;             // tokens
+  std::vector<int32_t> tokens;  // as many or fewer
+};
+
+// Guesses how texts go on, so that a model can check several tokens in one pass. Wrong drafts cost time, never
 // correctness.
 class Drafter {
  public:
   virtual ~Drafter() = default;
-  // Up to `most` tokens that may follow `text`; fewer or none when there is nothing to go by.
-  virtual std::vector<int32_t> propose(std::span<const int32_t> text, int64_t most) = 0;
+  // Of all sequences of a pass at once.
+  virtual void propose(std::span<Draft> drafts) = 0;
 };
 
 // What followed the last time the text's end occurred in it: the longest end of up to `longest` tokens counts.
 class LookupDrafter final : public Drafter {
  public:
   explicit LookupDrafter(int64_t shortest = 2, int64_t longest = 5) : shortest_(shortest), longest_(longest) {}
-  std::vector<int32_t> propose(std::span<const int32_t> text, int64_t most) override;
+  void propose(std::span<Draft> drafts) override;
 
  private:
+  std::vector<int32_t> find(std::span<const int32_t> text, int64_t most) const;
   int64_t shortest_, longest_;
 };
 
-// The most likely tokens of a smaller model with the same vocabulary.
+// The most likely tokens of a smaller model with the same vocabulary, for all sequences in one set of passes. It has an
+// engine of its own, whose prefix cache follows what is accepted and what is not.
 class ModelDrafter final : public Drafter {
  public:
-  // Throws Error(kInvalidArgument) when the vocabularies differ.
-  ModelDrafter(std::shared_ptr<const TextModel> draft, const TextModel& target, const GeneratorOptions& options);
+  // `options`: of the engine that drafts for. Throws Error(kInvalidArgument) when the vocabularies differ.
+  ModelDrafter(std::shared_ptr<const TextModel> draft, const TextModel& target, const EngineOptions& options);
   ~ModelDrafter() override;
-  std::vector<int32_t> propose(std::span<const int32_t> text, int64_t most) override;
+  void propose(std::span<Draft> drafts) override;
 
  private:
-  std::unique_ptr<Generator> generator_;
+  std::unique_ptr<Engine> engine_;
 };
 
 }  // namespace wick

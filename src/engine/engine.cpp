@@ -35,8 +35,9 @@ Engine::Engine(std::shared_ptr<const TextModel> model, const EngineOptions& opti
     : model_(std::move(model)),
       options_(options),
       memory_(model_->model(), options_, context_of(*model_, options_.context)),
-      scheduler_(options_, memory_) {
-  if (options_.drafter) options_.drafter(*model_);  // one that does not fit is an error now, not with every request
+      scheduler_(options_, memory_),
+      book_(options_.joins_equal) {
+  if (options_.drafter) drafter_ = options_.drafter(*model_);
 }
 
 Engine::~Engine() { end_all(); }
@@ -69,6 +70,7 @@ std::optional<RequestId> Engine::submit(EngineRequest request, RequestListener l
   if (request.prompt_logprobs && !request.embeddings.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "log-probabilities of a prompt with embeddings are asked for");
   }
+  if (request.score) request.params.max_new_tokens = 0;
   Answer answer(*model_, request.params, request.prompt);  // what takes long, or throws, is done by who asks
   name_embeddings(request.prompt, request.embeddings, model_->model());
   const Lock lock(inbox_mutex_);
@@ -106,7 +108,8 @@ bool Engine::is_idle() const {
 }
 
 bool Engine::step() {
-  const std::lock_guard turn(compute_turn());
+  std::unique_lock turn(compute_turn(), std::defer_lock);
+  if (options_.takes_turns) turn.lock();
   const auto start = EngineClock::now();
   std::optional<Pass> pass = take_ahead();
   const StepPlan plan = pass ? pass->plan : next_plan();
@@ -117,7 +120,10 @@ bool Engine::step() {
   for (const Planned& planned : plan) requests.push_back(planned.sequence->request);
   const ArenaScope scope(arena_);
   try {
-    if (!pass) pass = forward(plan);
+    if (!pass) {
+      draft(plan);
+      pass = forward(plan);
+    }
     run_ahead(*pass);
     if (tells_late) tell_news();
     pass->logits.fetch();
@@ -186,10 +192,9 @@ void Engine::start(Submission submission) {
   sequence->prompt_tokens = sequence->result.prompt_tokens = static_cast<int64_t>(wanted.prompt.size());
   sequence->answer.emplace(std::move(submission.answer));
   sequence->hooks = {&wanted.hooks, wanted.capture.get(), &sequence->hook_error};
-  // Guesses that turn out wrong cannot be taken back from a state, hooks must not see them, and rows of embeddings
-  // cannot be guessed.
-  if (options_.drafter && wanted.hooks.empty() && wanted.embeddings.empty() && !model_->model().facts().recurrent) {
-    sequence->drafter = options_.drafter(*model_);
+  // Hooks must not see drafts that turn out wrong, and rows of embeddings cannot be drafted from.
+  if (wanted.hooks.empty() && wanted.embeddings.empty()) {
+    sequence->drafter = wanted.drafter ? wanted.drafter.get() : drafter_.get();
   }
   scheduler_.add(std::move(sequence), seconds_between(began_, submission.arrived));
 }
@@ -225,6 +230,22 @@ void Engine::end_late() {
   }
 }
 
+// Has all sequences with the same drafter drafted for at once.
+void Engine::draft(const StepPlan& plan) {
+  std::vector<Scheduler::DraftRoom> room = scheduler_.draft_room(plan);
+  while (!room.empty()) {
+    Drafter* const drafter = room.front().sequence->drafter;
+    const auto rest = std::stable_partition(room.begin(), room.end(),
+                                            [&](const auto& each) { return each.sequence->drafter == drafter; });
+    std::vector<Draft> drafts;
+    for (auto each = room.begin(); each != rest; ++each) drafts.push_back({each->sequence->tokens, each->most, {}});
+    drafter->propose(drafts);
+    const Lock lock(state_mutex_);
+    for (size_t i = 0; i < drafts.size(); ++i) scheduler_.add_draft(*room[i].sequence, std::move(drafts[i].tokens));
+    room.erase(room.begin(), rest);
+  }
+}
+
 Engine::Pass Engine::forward(const StepPlan& plan) {
   batch_.clear();
   std::vector<LogitRows> logit_rows;
@@ -235,6 +256,10 @@ Engine::Pass Engine::forward(const StepPlan& plan) {
     std::transform(begin, begin + planned.tokens, std::back_inserter(batch_.tokens), token_or_place);
     batch_.tokens.insert(batch_.tokens.end(), sequence.draft.begin(), sequence.draft.end());
     const int64_t rows = static_cast<int64_t>(batch_.tokens.size()) - first_row;
+    if (!sequence.draft.empty() && !sequence.state.empty()) {
+      const ArenaPause keep;
+      sequence.before = sequence.state.clone();
+    }
     batch_.sequences.push_back(
         {rows, sequence.computed, sequence.blocks, sequence.state.empty() ? nullptr : &sequence.state,
          sequence.request->has_hooks() ? &sequence.hooks : nullptr, sequence.request->wanted.embeddings});
@@ -242,7 +267,9 @@ Engine::Pass Engine::forward(const StepPlan& plan) {
     if (planned.reaches_end() && sequence.answer->wants_tokens()) {
       wanted.chosen = 1 + static_cast<int64_t>(sequence.draft.size());
     }
-    if (sequence.request->wanted.prompt_logprobs) {  // of all tokens but the last
+    if (sequence.request->wanted.score) {
+      wanted.scored = rows;
+    } else if (sequence.request->wanted.prompt_logprobs) {  // of all tokens but the last
       wanted.scored = std::clamp<int64_t>(sequence.prompt_tokens - 1 - sequence.computed, 0, planned.tokens);
     }
     for (int64_t row = 0; row < wanted.scored; ++row) batch_.logit_rows.push_back(first_row + row);
@@ -329,6 +356,13 @@ void Engine::take_tokens(const Pass& pass, double seconds) {
 // How likely the prompt's tokens were, each seen from the one before it; of the first there is nothing to say.
 void Engine::score_prompt(const Planned& planned, const LogitRows& rows, const Logits& logits) {
   OpenRequest& request = *planned.sequence->request;
+  if (request.wanted.score) {
+    const int64_t known = std::max<int64_t>(request.prompt_done - planned.sequence->computed, 0);  // before a pause
+    std::vector<TokenLogits> all;
+    for (int64_t row = known; row < rows.scored; ++row) all.push_back(logits.row(rows.first + row));
+    if (!all.empty()) request.wanted.score(planned.sequence->computed + known, all);
+    return;
+  }
   for (int64_t row = 0; row < rows.scored; ++row) {
     const int64_t position = planned.sequence->computed + row + 1;
     if (position <= static_cast<int64_t>(request.prompt_choices.size())) continue;  // computed again after a pause
@@ -392,7 +426,7 @@ void Engine::fork_choices(Sequence& sequence, const TokenLogits& logits) {
     fork->started = sequence.started;
     fork->result = sequence.result;
     fork->hooks = {sequence.hooks.spec, sequence.hooks.cache, &fork->hook_error};
-    if (sequence.drafter) fork->drafter = options_.drafter(*model_);
+    fork->drafter = sequence.drafter;
     fork->answer.emplace(*model_, params_of(request.wanted, fork->choice), fork->tokens);
     Sequence& added = scheduler_.add_fork(sequence, std::move(fork));
     choose_one(added, logits);
@@ -422,14 +456,14 @@ void Engine::end(Sequence& sequence) {
   book_.close(*request);
 }
 
-void Engine::remove(Sequence& sequence) {
+void Engine::remove(Sequence& sequence, bool is_sound) {
   if (ahead_) ahead_->leave(sequence);
-  scheduler_.remove(sequence);
+  scheduler_.remove(sequence, is_sound);
 }
 
 void Engine::fail(const std::shared_ptr<OpenRequest>& request, const Error& error) {
   if (!book_.find(request->listeners.front().id)) return;  // has failed already
-  for (Sequence* sequence : sequences_of(*request)) remove(*sequence);
+  for (Sequence* sequence : sequences_of(*request)) remove(*sequence, false);
   ++counters_.failed;
   book_.add_error(request, error);
   book_.close(*request);

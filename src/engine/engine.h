@@ -82,6 +82,7 @@ class Engine {
   void tell_news();
   std::optional<Pass> take_ahead();
   StepPlan next_plan();
+  void draft(const StepPlan& plan);
   Pass forward(const StepPlan& plan);
   void plan_draws(const StepPlan& plan, const std::vector<LogitRows>& rows);
   void run_ahead(const Pass& pass);
@@ -94,7 +95,7 @@ class Engine {
   void fork_choices(Sequence& sequence, const TokenLogits& logits);
   void note_token(Sequence& sequence);
   void end(Sequence& sequence);
-  void remove(Sequence& sequence);
+  void remove(Sequence& sequence, bool is_sound = true);
   void fail(const std::shared_ptr<OpenRequest>& request, const Error& error);
   void fail_all(const std::vector<std::shared_ptr<OpenRequest>>& requests, const Error& error);
   std::vector<Sequence*> sequences_of(const OpenRequest& request) const;
@@ -116,6 +117,7 @@ class Engine {
   KvMemory memory_;
   Scheduler scheduler_;
   RequestBook book_;
+  std::unique_ptr<Drafter> drafter_;
   EngineCounters counters_;
   double service_seconds_ = 0;  // of a request, averaged
   int64_t last_prefill_tokens_ = 0, last_decode_tokens_ = 0;

@@ -20,11 +20,14 @@ struct EngineOptions {
   int64_t max_waiting = 256;     // requests; one more is turned away
   int64_t max_batch_tokens = 512;
   SchedulePolicy policy = SchedulePolicy::kPriority;
-  double first_token_seconds = 0.25, next_token_seconds = 0.04;  // what passes are cut for
+  double first_token_seconds = 0.25, next_token_seconds = 0.04;  // what passes are cut for; 0: passes may take any time
   bool prefix_cache = true;
-  // Guesses tokens ahead for one sequence of the model; the answers are the same. Empty: nobody does.
+  int64_t state_tokens = 256;  // of a prompt, between two places where a recurrent model's state is kept; 0: nowhere
+  bool joins_equal = true;     // equal requests are computed once
+  bool takes_turns = true;     // with others that compute; not for whoever is part of another's pass
+  // Makes what drafts for the sequences of the model; the answers are the same. Empty: nobody does.
   std::function<std::unique_ptr<Drafter>(const TextModel& model)> drafter;
-  int64_t draft_tokens = 8;  // at most, at a time
+  int64_t draft_tokens = 8;  // at most, at a time, per sequence
 };
 
 }  // namespace wick

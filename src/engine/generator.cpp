@@ -1,282 +1,125 @@
 #include "engine/generator.h"
 
-#include <algorithm>
-#include <chrono>
+#include <exception>
 #include <optional>
+#include <utility>
 
-#include "base/error.h"
-#include "base/text.h"
-#include "engine/logits.h"
+#include "engine/context.h"
 #include "nn/kv_blocks_for.h"
 
 namespace wick {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr size_t kSettledTokens = 8;  // an answer of more is taken to be a long one
-constexpr int64_t kFirstChunk = 32;   // tokens, while it is not known how long a pass takes; and the least
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-int64_t blocks_for(const TextModel& model, int64_t context) {
-  return model.model().facts().kv_layers.empty() ? 0 : kv_blocks_for(context);
+// Memory for one sequence of the context, which nobody else waits for.
+EngineOptions engine_options(const TextModel& model, const GeneratorOptions& options) {
+  EngineOptions engine;
+  engine.context = context_of(model, options.context);
+  engine.kv_dtype = options.kv_dtype;
+  engine.kv_bytes =
+      kv_blocks_for(engine.context) * KvCache::bytes_per_block(model.model().facts().kv_layers, options.kv_dtype);
+  engine.max_running = 1;
+  engine.max_batch_tokens = options.prefill_chunk;
+  engine.first_token_seconds = engine.next_token_seconds = options.seconds_per_pass;
+  engine.state_tokens = 0;
+  engine.joins_equal = false;
+  return engine;
 }
 
 }  // namespace
 
-Generator::Generator(std::shared_ptr<const TextModel> model, const GeneratorOptions& options)
-    : model_(std::move(model)),
-      context_(context_of(*model_, options.context)),
-      prefill_chunk_(std::max<int64_t>(options.prefill_chunk, 1)),
-      seconds_per_pass_(options.seconds_per_pass),
-      cache_(model_->model().facts().kv_layers, blocks_for(*model_, context_), options.kv_dtype,
-             model_->model().device()),
-      pool_(cache_.blocks()),
-      state_(model_->model().new_state()) {}
-
-void Generator::forget() {
-  tokens_.clear();
-  pool_.shrink(blocks_, 0);
-  state_ = model_->model().new_state();
-}
-
-void Generator::keep_prefix(std::span<const int32_t> prompt, bool everything_again) {
-  const auto [mine, theirs] = std::mismatch(tokens_.begin(), tokens_.end(), prompt.begin(), prompt.end());
-  // The last token is always run again: its logits are wanted.
-  auto common = std::min<size_t>(static_cast<size_t>(mine - tokens_.begin()), prompt.size() - 1);
-  // A recurrent state cannot be wound back.
-  if (everything_again || (!state_.empty() && common != tokens_.size())) common = 0;
-  if (common == 0) return forget();
-  tokens_.resize(common);
-  pool_.shrink(blocks_, static_cast<int64_t>(common));
-}
-
-int64_t Generator::next_chunk() const {
-  if (seconds_per_pass_ <= 0) return prefill_chunk_;
-  const auto affordable = static_cast<int64_t>(std::min(prefill_rate_ * seconds_per_pass_, 1e9));
-  return std::clamp(affordable, std::min(kFirstChunk, prefill_chunk_), prefill_chunk_);
-}
-
-Tensor Generator::forward(std::span<const int32_t> tokens, int64_t logit_rows, const SequenceHooks* hooks,
-                          const Tensor& drawn) {
-  const auto position = static_cast<int64_t>(tokens_.size()), count = static_cast<int64_t>(tokens.size());
-  if (cache_.layers() > 0 && !pool_.try_grow(blocks_, position + count)) {
-    throw Error(ErrorCode::kInternal, cat("the cache has no room for position ", position + count));
-  }
-  batch_.clear();
-  batch_.tokens.assign(tokens.begin(), tokens.end());
-  batch_.drawn = drawn;
-  batch_.sequences.push_back({count, position, blocks_, state_.empty() ? nullptr : &state_, hooks});
-  for (int64_t row = count - logit_rows; row < count; ++row) batch_.logit_rows.push_back(row);
-  Tensor logits = model_->model().forward(batch_, cache_);
-  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  return logits;
-}
-
-// One answer, from prompt to end.
-class Generator::Run {
+// Passes events on, until the callback has had enough.
+class Generator::Listener {
  public:
-  Run(Generator& generator, std::span<const int32_t> prompt, const GenerateParams& params, GenerateCallback callback)
-      : generator_(generator),
-        params_(params),
-        callback_(callback),
-        prompt_(check_prompt(*generator.model_, prompt, generator.context_)),
-        answer_(*generator.model_, params, prompt),
-        hooks_{&params.hooks, params.capture} {
-    result_.prompt_tokens = static_cast<int64_t>(prompt.size());
-  }
+  Listener(Engine& engine, GenerateCallback callback) : engine_(engine), callback_(callback) {}
 
-  GenerateResult run() {
-    Clock::time_point start = Clock::now();
-    prefill();
-    result_.prefill_seconds = seconds_since(start);
-    start = Clock::now();
-    while (!answer_.is_over()) step();
-    stay_back();
-    result_.decode_seconds = seconds_since(start);
-    finish();
-    return std::move(result_);
+  // Steps the engine until the request is over. What was thrown on the way is thrown here.
+  GenerateResult run(EngineRequest request) {
+    id_ = *engine_.submit(std::move(request), [this](const RequestEvent& event) { guarded([&] { hear(event); }); });
+    while (!result_ && !error_) engine_.step();
+    if (thrown_) std::rethrow_exception(thrown_);
+    if (error_) throw *error_;
+    return std::move(*result_);
+  }
+  void guarded(FunctionRef<void()> action) {
+    try {
+      action();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      stop();
+    }
   }
 
  private:
-  const SequenceHooks* hooks() const { return params_.hooks.empty() ? nullptr : &hooks_; }
-  int64_t room() const { return generator_.context_ - static_cast<int64_t>(generator_.tokens_.size()); }
-
-  // Reads the prompt in chunks and chooses the first token.
-  void prefill() {
-    // Hooks see every token, so nothing of the past can be used again.
-    generator_.keep_prefix(prompt_, hooks() != nullptr);
-    result_.reused_tokens = static_cast<int64_t>(generator_.tokens_.size());
-    const auto total = static_cast<int64_t>(prompt_.size());
-    for (int64_t done = result_.reused_tokens; done < total;) {
-      const int64_t count = std::min(generator_.next_chunk(), total - done);
-      const Clock::time_point start = Clock::now();
-      const bool last = done + count == total && answer_.wants_tokens();
-      const ArenaScope scope(generator_.arena_);
-      const Tensor logits =
-          generator_.forward(prompt_.subspan(static_cast<size_t>(done), static_cast<size_t>(count)), last, hooks());
-      done += count;
-      generator_.prefill_rate_ = static_cast<double>(count) / std::max(seconds_since(start), 1e-9);
-      GenerateEvent event{GenerateEvent::Kind::kPrefill};
-      event.done = done;
-      event.total = total;
-      if (!callback_(event)) return answer_.end(StopReason::kCancelled);
-      if (last) {
-        Logits row(logits, draws(1));
-        row.fetch();
-        take(row, 0);
-      }
-    }
-    if (!answer_.wants_tokens()) answer_.end(StopReason::kLength);
-  }
-
-  void step() {
-    if (!ahead_) return step_with_guesses();
-    Logits logits = std::move(*ahead_);
-    ahead_.reset();
-    generator_.tokens_.back() = answer_.tokens().back();
-    const ArenaScope scope(generator_.arena_);
-    run_ahead(logits);
-    take_first(logits);
-  }
-
-  // Starts the pass for the token that is being drawn, if it will be needed unless the answer ends there.
-  void run_ahead(const Logits& logits) {
-    const ModelFacts& facts = generator_.model_->model().facts();
-    const Tensor drawn = logits.drawn();
-    if (!drawn.defined() || drawn.numel() != 1 || !facts.takes_drawn || facts.recurrent || params_.drafter || hooks() ||
-        answer_.tokens_left() < 2 || room() < 1) {
-      return;
-    }
-    draws_.clear();
-    answer_.add_draw(1, draws_);
-    if (draws_.rows.back().needs_row) return;
-    constexpr int32_t kUnknown[] = {0};
-    ahead_.emplace(generator_.forward(kUnknown, 1, nullptr, drawn), draws_);
-  }
-  void stay_back() {
-    if (!ahead_) return;
-    ahead_.reset();
-    wind_back(generator_.tokens_.size() - 1, 0, {});
-  }
-  int32_t take_first(Logits& logits) {
-    logits.fetch();
-    if (!logits.all_drawn()) stay_back();  // the host chooses another token than the device took
-    return take(logits, 0);
-  }
-
-  // One pass: the last token and what a drafter guesses behind it.
-  void step_with_guesses() {
-    if (room() < 1) return answer_.end(StopReason::kContextFull);
-    pending_.assign(1, answer_.tokens().back());
-    if (params_.drafter && !hooks()) draft();  // hooks must not see guesses that turn out wrong
-    if (answer_.tokens().size() == kSettledTokens) generator_.model_->use_large_pages();
-    const RecurrentState before = pending_.size() > 1 ? generator_.state_.clone() : RecurrentState();
-    const auto start = generator_.tokens_.size();
-    const ArenaScope scope(generator_.arena_);
-    const auto rows = static_cast<int64_t>(pending_.size());
-    Tensor all = generator_.forward(pending_, rows, hooks());
-    Logits logits(std::move(all), draws(rows));  // which are planned while a GPU computes them
-    run_ahead(logits);
-    int64_t row = 0;
-    while (true) {
-      const int32_t token = row == 0 ? take_first(logits) : take(logits, row);
-      ++row;
-      if (answer_.is_over() || row == rows || pending_[static_cast<size_t>(row)] != token) break;
-      ++result_.accepted;
-    }
-    if (row < rows) wind_back(start, row, before);
-  }
-
-  const TokenDraws& draws(int64_t rows) {
-    draws_.clear();
-    if (!Logits::can_draw(generator_.model_->model())) return draws_;
-    for (int64_t ahead = 0; ahead < rows; ++ahead) answer_.add_draw(ahead, draws_);
-    return draws_;
-  }
-
-  void draft() {
-    std::vector<int32_t> text(prompt_.begin(), prompt_.end());
-    text.insert(text.end(), answer_.tokens().begin(), answer_.tokens().end());
-    const int64_t most = std::min({params_.draft_tokens, room() - 1, answer_.tokens_left() - 1});
-    if (most < 1) return;
-    for (const int32_t token : params_.drafter->propose(text, most)) {
-      pending_.push_back(token);
-      ++result_.drafted;
+  void hear(const RequestEvent& event) {
+    switch (event.kind) {
+      case RequestEvent::Kind::kPrompt: return tell({GenerateEvent::Kind::kPrefill, event.done, event.total});
+      case RequestEvent::Kind::kToken: return tell({GenerateEvent::Kind::kToken, 0, 0, event.token, event.text});
+      case RequestEvent::Kind::kEnd: return end(event);
+      case RequestEvent::Kind::kError: error_ = *event.error;
     }
   }
-
-  // Of the last pass only the first `kept` tokens were right.
-  void wind_back(size_t start, int64_t kept, const RecurrentState& before) {
-    Generator& g = generator_;
-    g.tokens_.resize(start + static_cast<size_t>(kept));
-    if (g.cache_.layers() > 0) g.pool_.shrink(g.blocks_, static_cast<int64_t>(g.tokens_.size()));
-    if (before.empty()) return;
-    g.state_ = before;
-    g.tokens_.resize(start);
-    g.forward(std::span(pending_).first(static_cast<size_t>(kept)), 0, nullptr);
+  void tell(const GenerateEvent& event) {
+    if (is_stopped_) return;
+    tokens_ += event.token != nullptr;
+    text_bytes_ += event.text.size();
+    if (!callback_(event)) stop();
   }
-
-  // Chooses from one row of logits and tells about it.
-  int32_t take(const Logits& logits, int64_t row) {
-    const Answer::Step step = answer_.take(logits.row(row));
-    if (step.is_shown) {
-      GenerateEvent event{GenerateEvent::Kind::kToken};
-      event.token = &step.choice;
-      event.text = step.text;
-      if (!callback_(event)) answer_.end(StopReason::kCancelled);
+  void stop() {
+    is_stopped_ = true;
+    engine_.cancel(id_);
+  }
+  void end(const RequestEvent& event) {
+    result_ = *event.result;
+    std::string_view rest = event.text;
+    if (tokens_ < result_->tokens.size()) {  // chosen in the pass that the callback stopped at, or behind it
+      result_->tokens.resize(tokens_);
+      result_->text.resize(text_bytes_);
+      result_->reason = StopReason::kCancelled;
+      rest = {};
     }
-    return step.choice.token;
+    if (!thrown_) callback_({GenerateEvent::Kind::kDone, 0, 0, nullptr, rest, &*result_});
   }
 
-  void finish() {
-    const std::string rest = answer_.finish(result_);
-    GenerateEvent event{GenerateEvent::Kind::kDone};
-    event.text = rest;
-    event.result = &result_;
-    callback_(event);
-  }
-
-  Generator& generator_;
-  const GenerateParams& params_;
+  Engine& engine_;
   GenerateCallback callback_;
-  std::span<const int32_t> prompt_;
-  Answer answer_;
-  SequenceHooks hooks_;
-  std::vector<int32_t> pending_;
-  TokenDraws draws_;
-  std::optional<Logits> ahead_;  // of the pass behind the last one, where it did not have to wait for its token
-  GenerateResult result_;
+  RequestId id_ = 0;
+  bool is_stopped_ = false;
+  size_t tokens_ = 0, text_bytes_ = 0;  // told
+  std::optional<GenerateResult> result_;
+  std::optional<Error> error_;
+  std::exception_ptr thrown_;
 };
+
+Generator::Generator(std::shared_ptr<const TextModel> model, const GeneratorOptions& options)
+    : engine_(model, engine_options(*model, options)) {}
 
 GenerateResult Generator::generate(std::span<const int32_t> prompt, const GenerateParams& params,
                                    GenerateCallback callback) {
-  try {
-    return Run(*this, prompt, params, callback).run();
-  } catch (...) {
-    forget();  // what is in the cache may be half a pass
-    throw;
-  }
+  EngineRequest request;
+  request.prompt.assign(prompt.begin(), prompt.end());
+  request.params = params;
+  request.hooks = params.hooks;
+  request.capture = {std::shared_ptr<HookCache>(), params.capture};  // the caller's
+  request.drafter = {std::shared_ptr<Drafter>(), params.drafter};
+  request.draft_tokens = params.draft_tokens;
+  return Listener(engine_, callback).run(std::move(request));
 }
 
 GenerateResult Generator::generate(std::span<const int32_t> prompt, const GenerateParams& params) {
   return generate(prompt, params, [](const GenerateEvent&) { return true; });
 }
 
-void Generator::score(std::span<const int32_t> tokens, FunctionRef<void(int64_t, const Tensor&)> each) {
-  const auto total = static_cast<int64_t>(tokens.size());
-  if (total > context_) {
-    throw Error(ErrorCode::kInvalidArgument, cat("the text has ", total, " tokens, the context ", context_));
-  }
-  forget();
-  model_->use_large_pages();
-  for (int64_t done = 0; done < total;) {
-    const int64_t count = std::min(prefill_chunk_, total - done);
-    const ArenaScope scope(arena_);
-    each(done, forward(tokens.subspan(static_cast<size_t>(done), static_cast<size_t>(count)), count, nullptr));
-    done += count;
-  }
+void Generator::score(std::span<const int32_t> tokens,
+                      FunctionRef<void(int64_t first, std::span<const TokenLogits> rows)> each) {
+  model().use_large_pages();
+  const auto go_on = [](const GenerateEvent&) { return true; };
+  Listener listener(engine_, go_on);
+  EngineRequest request;
+  request.prompt.assign(tokens.begin(), tokens.end());
+  request.score = [&](int64_t first, std::span<const TokenLogits> rows) {
+    listener.guarded([&] { each(first, rows); });
+  };
+  listener.run(std::move(request));
 }
 
 }  // namespace wick

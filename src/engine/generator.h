@@ -1,27 +1,17 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "base/function_ref.h"
-#include "engine/answer.h"
-#include "engine/block_pool.h"
-#include "engine/context.h"
-#include "engine/drafter.h"
-#include "engine/text_model.h"
-#include "hooks/sequence_hooks.h"
-#include "nn/kv_cache.h"
-#include "tensor/arena.h"
+#include "engine/engine.h"
 
 namespace wick {
 
 struct GenerateParams : AnswerParams {
   HookSpec hooks;
   HookCache* capture = nullptr;  // where captured values go; may be null
-  Drafter* drafter = nullptr;    // guesses tokens ahead, unless there are hooks; the answer is the same
+  Drafter* drafter = nullptr;    // drafts tokens, unless there are hooks; the answer is the same
   int64_t draft_tokens = 8;      // at most, at a time
 };
 
@@ -45,47 +35,27 @@ struct GeneratorOptions {
   double seconds_per_pass = 0;  // 0: however long
 };
 
-// Continues one text at a time. What two prompts in a row begin with in common is not computed again. One thread at a
-// time.
+// One text at a time: an engine of one sequence, stepped on the caller's thread. What a prompt and earlier texts begin
+// with in common is not computed again. One thread at a time.
 class Generator {
  public:
   explicit Generator(std::shared_ptr<const TextModel> model, const GeneratorOptions& options = {});
 
-  const TextModel& model() const { return *model_; }
-  int64_t context() const { return context_; }
+  const TextModel& model() const { return engine_.model(); }
+  int64_t context() const { return engine_.context(); }
 
   // Throws Error(kInvalidArgument) for an empty prompt, one longer than the context (with both numbers), tokens outside
   // the vocabulary and parameters out of range. After an error or a cancel the generator can be used again.
   GenerateResult generate(std::span<const int32_t> prompt, const GenerateParams& params, GenerateCallback callback);
   GenerateResult generate(std::span<const int32_t> prompt, const GenerateParams& params = {});
 
-  // Logits of every token of a text [tokens, vocabulary], chunk by chunk: for perplexity.
-  void score(std::span<const int32_t> tokens, FunctionRef<void(int64_t first, const Tensor& logits)> each);
-
-  void forget();  // the text so far
+  // Logits of every token of a text, chunk by chunk: for perplexity.
+  void score(std::span<const int32_t> tokens, FunctionRef<void(int64_t first, std::span<const TokenLogits> rows)> each);
 
  private:
-  class Run;
-  friend class Run;
-  void keep_prefix(std::span<const int32_t> prompt, bool everything_again);
-  int64_t next_chunk() const;  // tokens
-  // Runs tokens behind those in the cache; logits of the last `logit_rows` of them.
-  // `drawn`: the one token, if the device has drawn it and the host does not know it yet.
-  Tensor forward(std::span<const int32_t> tokens, int64_t logit_rows, const SequenceHooks* hooks,
-                 const Tensor& drawn = {});
+  class Listener;
 
-  std::shared_ptr<const TextModel> model_;
-  int64_t context_;
-  int64_t prefill_chunk_;
-  double seconds_per_pass_;
-  double prefill_rate_ = 0;  // tokens per second of the last pass over a prompt; 0: there was none
-  KvCache cache_;
-  BlockPool pool_;
-  Arena arena_;
-  ForwardBatch batch_;
-  std::vector<int32_t> tokens_;  // in the cache
-  std::vector<int32_t> blocks_;
-  RecurrentState state_;
+  Engine engine_;
 };
 
 }  // namespace wick

@@ -12,7 +12,6 @@ namespace wick {
 namespace {
 
 constexpr int64_t kLeastContext = 512;           // tokens to which a context is lowered at most, unasked
-constexpr int64_t kStateTokens = 256;            // between two places of a prompt where the state is kept
 constexpr int64_t kMostVirtualBlocks = 1 << 20;  // where blocks need no memory
 constexpr double kFirstSwapRate = 4e9;           // bytes per second, until one was measured
 
@@ -46,7 +45,7 @@ Sizes sizes_of(const LanguageModel& model, const EngineOptions& options, int64_t
 }  // namespace
 
 KvMemory::KvMemory(const LanguageModel& model, const EngineOptions& options, int64_t context)
-    : model_(model), context_(0), pool_(0) {
+    : model_(model), context_(0), state_tokens_(options.state_tokens), pool_(0) {
   const Sizes sizes = sizes_of(model, options, context);
   context_ = sizes.context;
   cache_ = KvCache(model.facts().kv_layers, sizes.blocks, options.kv_dtype, model.device());
@@ -57,17 +56,36 @@ KvMemory::KvMemory(const LanguageModel& model, const EngineOptions& options, int
 }
 
 bool KvMemory::keeps(const Sequence& sequence) const {
-  return index_ && !sequence.request->has_hooks() && !sequence.request->wanted.prompt_logprobs;
+  return index_ && !sequence.request->has_hooks() && !sequence.request->wanted.prompt_logprobs &&
+         !sequence.request->wanted.score;
 }
 
 void KvMemory::begin(Sequence& sequence) {
   sequence.state = model_.new_state();
   if (!keeps(sequence)) return;
   const bool needs_state = model_.facts().recurrent;
-  PrefixMatch match = index_->match(sequence.tokens, static_cast<int64_t>(sequence.tokens.size()) - 1, needs_state);
+  const int64_t most = static_cast<int64_t>(sequence.tokens.size()) - 1;
+  std::optional<PartialBlock> partial = index_->take_partial(sequence.tokens, most, needs_state);
+  PrefixMatch match =
+      index_->match(sequence.tokens, partial && needs_state ? partial->begin : most, needs_state && !partial);
   sequence.blocks = std::move(match.blocks);
   sequence.computed = match.tokens;
   if (match.state) sequence.state = match.state->clone();
+  if (partial) add_partial(sequence, *partial);
+}
+
+// A block that others have, too, is copied at once: it must not stay in use for what is nice to have.
+void KvMemory::add_partial(Sequence& sequence, const PartialBlock& partial) {
+  const size_t index = sequence.blocks.size();
+  sequence.blocks.push_back(partial.block);
+  const bool is_own = pool_.uses(partial.block) == 1 || (make_free(1) && pool_.try_own(sequence.blocks, index, cache_));
+  if (is_own) {
+    sequence.computed += partial.tokens;
+    if (partial.state) sequence.state = partial.state->clone();
+  } else {
+    pool_.release(partial.block);
+    sequence.blocks.pop_back();
+  }
 }
 
 PrefixIndex::Peek KvMemory::peek(const Sequence& sequence) const {
@@ -87,8 +105,9 @@ int64_t KvMemory::shareable(const Sequence& sequence, const Sequence& other) con
       std::mismatch(sequence.tokens.begin(), sequence.tokens.end() - 1, other.tokens.begin(), other.tokens.end());
   const int64_t common = mine - sequence.tokens.begin();
   if (!model_.facts().recurrent) return common / kKvBlockTokens * kKvBlockTokens;
+  if (state_tokens_ == 0) return 0;
   const int64_t last = last_boundary(other);
-  return common >= last ? last : common / kStateTokens * kStateTokens;
+  return common >= last ? last : common / state_tokens_ * state_tokens_;
 }
 
 bool KvMemory::make_free(int64_t blocks) {
@@ -120,8 +139,8 @@ void KvMemory::fork(const Sequence& from, Sequence& to) {
 }
 
 int64_t KvMemory::cut(const Sequence& sequence, int64_t end) const {
-  if (!model_.facts().recurrent || !keeps(sequence)) return end;
-  const int64_t next = (sequence.computed / kStateTokens + 1) * kStateTokens;
+  if (!model_.facts().recurrent || state_tokens_ == 0 || !keeps(sequence)) return end;
+  const int64_t next = (sequence.computed / state_tokens_ + 1) * state_tokens_;
   const int64_t last = last_boundary(sequence);
   if (sequence.computed < last) end = std::min(end, last);
   return std::min(end, next);
@@ -138,7 +157,7 @@ void KvMemory::remember(Sequence& sequence) {
 
 void KvMemory::settle(Sequence& sequence) {
   pool_.shrink(sequence.blocks, sequence.computed + sequence.ahead);
-  const bool at_state = model_.facts().recurrent && sequence.computed % kStateTokens == 0;
+  const bool at_state = model_.facts().recurrent && state_tokens_ > 0 && sequence.computed % state_tokens_ == 0;
   if (keeps(sequence) && (sequence.phase == SequencePhase::kPrefill || at_state)) remember(sequence);
   // Hooks may want to see attention whole.
   if (model_.facts().window > 0 && !sequence.request->has_hooks()) {
@@ -146,8 +165,21 @@ void KvMemory::settle(Sequence& sequence) {
   }
 }
 
-void KvMemory::release(Sequence& sequence) {
-  if (keeps(sequence) && !sequence.blocks.empty()) remember(sequence);
+// All that was computed, whose last tokens may fill a block in part.
+void KvMemory::remember_end(Sequence& sequence) {
+  const auto count = static_cast<size_t>(sequence.computed);
+  const auto full = count / static_cast<size_t>(kKvBlockTokens);
+  if (count == 0 || sequence.blocks.size() < static_cast<size_t>(kv_blocks_for(sequence.computed))) return;
+  const auto tokens = std::span<const int32_t>(sequence.tokens).first(count);
+  const auto state = model_.facts().recurrent ? std::make_shared<RecurrentState>(std::move(sequence.state)) : nullptr;
+  const bool is_full = count % static_cast<size_t>(kKvBlockTokens) == 0;
+  index_->insert(tokens.first(full * kKvBlockTokens), std::span<const int32_t>(sequence.blocks).first(full),
+                 is_full ? state : nullptr);
+  if (!is_full) index_->insert_partial(tokens, sequence.blocks[full], state);
+}
+
+void KvMemory::release(Sequence& sequence, bool is_sound) {
+  if (is_sound && keeps(sequence) && !sequence.saved) remember_end(sequence);
   pool_.shrink(sequence.blocks, 0);
   if (sequence.saved) swapped_bytes_ -= sequence.saved->contents.size();
   sequence.saved.reset();

@@ -41,8 +41,8 @@ class KvMemory {
   void fork(const Sequence& from, Sequence& to);
   // After a pass: makes full blocks known to others, gives up what lies before every window and behind the last token.
   void settle(Sequence& sequence);
-  // Gives everything back.
-  void release(Sequence& sequence);
+  // Gives everything back. `is_sound`: what was computed is known to others from now on.
+  void release(Sequence& sequence, bool is_sound = true);
 
   // Frees the blocks of a sequence that will go on later: keeps their contents if that is cheaper than computing them
   // again, at `seconds_per_token`, and there is room to; else the tokens are to be computed again.
@@ -63,9 +63,12 @@ class KvMemory {
   PrefixIndex::Peek peek(const Sequence& sequence) const;
   bool make_free(int64_t blocks);
   void remember(Sequence& sequence);
+  void remember_end(Sequence& sequence);
+  void add_partial(Sequence& sequence, const PartialBlock& partial);
 
   const LanguageModel& model_;
   int64_t context_;
+  int64_t state_tokens_;
   KvCache cache_;
   BlockPool pool_;
   std::unique_ptr<PrefixIndex> index_;

@@ -67,15 +67,13 @@ Perplexity measure_perplexity(Generator& generator, std::span<const int32_t> tok
     text.assign(part.begin(), part.end());
     if (first >= 0) text.front() = first;
     scores.assign(text.size(), 0);
-    generator.score(text, [&](int64_t begin, const Tensor& logits) {
-      const Tensor host = logits.to_device(Device::cpu());
-      const int64_t vocabulary = host.dim(1);
-      parallel_for(host.dim(0), 1, [&](int64_t from, int64_t to) {
+    generator.score(text, [&](int64_t begin, std::span<const TokenLogits> rows) {
+      parallel_for(std::ssize(rows), 1, [&](int64_t from, int64_t to) {
         for (int64_t row = from; row < to; ++row) {
           const int64_t next = begin + row + 1;  // the token that this row foretells
           if (next < window.scored || next >= window.count) continue;
-          const std::span values(host.data<float>() + row * vocabulary, static_cast<size_t>(vocabulary));
-          scores[static_cast<size_t>(next)] = surprise(values, text[static_cast<size_t>(next)]);
+          const std::span<const float> logits = rows[static_cast<size_t>(row)].logits;
+          scores[static_cast<size_t>(next)] = surprise(logits, text[static_cast<size_t>(next)]);
         }
       });
     });

@@ -1,6 +1,7 @@
 #include "engine/prefix_index.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,11 +15,8 @@ std::span<const int32_t> block_of(std::span<const int32_t> tokens, int64_t block
   return tokens.subspan(static_cast<size_t>(block) * kBlockTokens, kBlockTokens);
 }
 
-template <typename Array>
-Array to_array(std::span<const int32_t> tokens) {
-  Array array;
-  std::copy_n(tokens.begin(), array.size(), array.begin());
-  return array;
+int64_t common(std::span<const int32_t> a, std::span<const int32_t> b) {
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
 }
 
 int64_t full_blocks(std::span<const int32_t> tokens, int64_t most_tokens) {
@@ -35,7 +33,7 @@ PrefixIndex::~PrefixIndex() { clear(); }
 PrefixIndex::Place PrefixIndex::find(std::span<const int32_t> tokens, int64_t most_blocks, bool needs_state) const {
   Place place{root_.get(), 0, 0}, with_state = place;
   while (place.depth < most_blocks && place.taken == place.node->blocks.size()) {
-    const auto child = place.node->children.find(to_array<BlockTokens>(block_of(tokens, place.depth)));
+    const auto child = place.node->children.find(block_of(tokens, place.depth));
     if (child == place.node->children.end()) break;
     place.node = child->second.get();
     const std::vector<int32_t>& run = place.node->tokens;
@@ -110,7 +108,7 @@ PrefixIndex::Node* PrefixIndex::split(const Place& place) {
   if (place.taken == lower->blocks.size()) return lower;
   ++counters_.splits;
   const auto blocks = static_cast<ptrdiff_t>(place.taken), tokens = blocks * kKvBlockTokens;
-  std::unique_ptr<Node>& link = lower->parent->children.at(to_array<BlockTokens>(lower->tokens));
+  std::unique_ptr<Node>& link = lower->parent->children.at(key_of(*lower));
   auto upper = std::make_unique<Node>();
   upper->parent = lower->parent;
   upper->blocks.assign(lower->blocks.begin(), lower->blocks.begin() + blocks);
@@ -119,7 +117,7 @@ PrefixIndex::Node* PrefixIndex::split(const Place& place) {
   lower->blocks.erase(lower->blocks.begin(), lower->blocks.begin() + blocks);
   lower->tokens.erase(lower->tokens.begin(), lower->tokens.begin() + tokens);
   std::swap(link, upper);
-  link->children.emplace(to_array<BlockTokens>(lower->tokens), std::move(upper));
+  link->children.emplace(key_of(*lower), std::move(upper));
   return link.get();
 }
 
@@ -134,19 +132,84 @@ void PrefixIndex::use(Node* node) {
 
 // One more block behind a node just used: at the end of its run, or in a child. Returns the node the block is in.
 PrefixIndex::Node* PrefixIndex::append(Node* node, std::span<const int32_t> tokens, int32_t block) {
+  if (!is_leaf(*node) || node->state) return add_child(node, tokens, block);
   pool_.share_with_index(block);
   ++blocks_;
-  if (!is_leaf(*node) || node->state) {
-    auto child = std::make_unique<Node>();
-    child->parent = node;
-    child->last_used = clock_;
-    if (is_leaf(*node)) leaves_.erase(node->last_used);
-    leaves_.emplace(clock_, child.get());
-    node = node->children.emplace(to_array<BlockTokens>(tokens), std::move(child)).first->second.get();
-  }
   node->blocks.push_back(block);
   node->tokens.insert(node->tokens.end(), tokens.begin(), tokens.end());
   return node;
+}
+
+PrefixIndex::Node* PrefixIndex::add_child(Node* node, std::span<const int32_t> tokens, int32_t block) {
+  pool_.share_with_index(block);
+  ++blocks_;
+  auto child = std::make_unique<Node>();
+  child->parent = node;
+  child->last_used = clock_;
+  child->blocks.push_back(block);
+  child->tokens.assign(tokens.begin(), tokens.end());
+  if (is_leaf(*node)) leaves_.erase(node->last_used);
+  leaves_.emplace(clock_, child.get());
+  return node->children.emplace(child->tokens, std::move(child)).first->second.get();
+}
+
+PrefixIndex::BlockTokens PrefixIndex::key_of(const Node& node) {
+  return {node.tokens.begin(),
+          node.tokens.begin() + static_cast<ptrdiff_t>(std::min(node.tokens.size(), kBlockTokens))};
+}
+
+void PrefixIndex::insert_partial(std::span<const int32_t> tokens, int32_t block,
+                                 std::shared_ptr<const RecurrentState> state) {
+  const auto all = static_cast<int64_t>(tokens.size()) / kKvBlockTokens;
+  const auto rest = tokens.subspan(static_cast<size_t>(all) * kBlockTokens);
+  const Place place = find(tokens, all, false);
+  if (rest.empty() || block == kNoBlock || place.depth < all) return;
+  Node* const node = split(place);
+  const auto known = node->children.find(rest);
+  Node* const end = known == node->children.end() ? nullptr : known->second.get();
+  use(end ? end : node);
+  Node* const added = end ? end : add_child(node, rest, block);
+  if (state) save_state(added, std::move(state));
+}
+
+std::optional<PartialBlock> PrefixIndex::take_partial(std::span<const int32_t> tokens, int64_t most_tokens,
+                                                      bool needs_state) {
+  const int64_t most = std::clamp<int64_t>(most_tokens, 0, static_cast<int64_t>(tokens.size()));
+  const Place place = find(tokens, most / kKvBlockTokens, false);
+  PartialBlock found{kNoBlock, place.depth * kKvBlockTokens};
+  const auto rest = tokens.first(static_cast<size_t>(most)).subspan(static_cast<size_t>(found.begin));
+  Node* node = nullptr;
+  size_t index = 0;  // of the block in the node
+  if (place.taken < place.node->blocks.size()) {
+    node = place.node;
+    index = place.taken;
+    found.tokens = needs_state ? 0 : common(rest, std::span(node->tokens).subspan(index * kBlockTokens));
+  } else if (needs_state) {
+    for (size_t length = std::min(rest.size(), kBlockTokens - 1); length > 0 && found.tokens == 0; --length) {
+      const auto child = place.node->children.find(rest.first(length));
+      if (child == place.node->children.end() || !child->second->state) continue;
+      node = child->second.get();
+      if (pool_.uses(node->blocks.front()) == 1) found.tokens = static_cast<int64_t>(length);
+    }
+  } else {
+    // In the order of their tokens, what has most in common with the rest stands right before or behind it.
+    auto& children = place.node->children;
+    const auto behind = children.lower_bound(rest);
+    for (auto each : {behind, behind == children.begin() ? children.end() : std::prev(behind)}) {
+      const int64_t length = each == children.end() ? 0 : common(rest, each->first);
+      if (length <= found.tokens) continue;
+      found.tokens = length;
+      node = each->second.get();
+    }
+  }
+  if (found.tokens == 0) return std::nullopt;
+  found.block = node->blocks[index];
+  found.state = needs_state ? node->state : nullptr;
+  use(node);
+  pool_.share(found.block);
+  const bool is_end = is_leaf(*node) && index + 1 == node->blocks.size();
+  if (is_end && pool_.uses(found.block) == 2) drop_last(node);
+  return found;
 }
 
 // Takes the last block off a leaf, and the leaf out of the tree if that was all of it.
@@ -162,7 +225,7 @@ void PrefixIndex::drop_last(Node* leaf) {
   }
   Node* const parent = leaf->parent;
   leaves_.erase(leaf->last_used);
-  parent->children.erase(to_array<BlockTokens>(leaf->tokens));
+  parent->children.erase(parent->children.find(key_of(*leaf)));
   if (is_leaf(*parent)) leaves_.emplace(parent->last_used, parent);
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,15 @@ struct PrefixMatch {
   std::vector<int32_t> blocks;                  // the caller is a user of each now, and releases them to the pool
   int64_t tokens = 0;                           // in them
   std::shared_ptr<const RecurrentState> state;  // behind the last of them, if asked for; clone it before a pass
+};
+
+// A block that begins with what a text goes on with behind its full blocks.
+struct PartialBlock {
+  int32_t block = kNoBlock;       // the caller is a user of it now: alone, or it must copy before it writes
+  int64_t begin = 0, tokens = 0;  // the text's tokens from `begin` on are in its first positions
+  std::shared_ptr<const RecurrentState> state;  // behind them, if asked for
+
+  bool operator==(const PartialBlock&) const = default;
 };
 
 struct PrefixCounters {
@@ -55,6 +65,15 @@ class PrefixIndex {
   void insert(std::span<const int32_t> tokens, std::span<const int32_t> blocks,
               std::shared_ptr<const RecurrentState> state = nullptr);
 
+  // Texts end inside blocks, and part there. insert_partial() makes the block behind the full ones of a text known,
+  // which holds its last tokens; all before it must be known. take_partial() finds the block with most of what a text
+  // goes on with, up to `most_tokens` of it; with `needs_state`, one that ends where its state is, nobody else using
+  // it. One that nobody else uses, and that nothing known lies behind, is the caller's: the index forgets it.
+  void insert_partial(std::span<const int32_t> tokens, int32_t block,
+                      std::shared_ptr<const RecurrentState> state = nullptr);
+  std::optional<PartialBlock> take_partial(std::span<const int32_t> tokens, int64_t most_tokens,
+                                           bool needs_state = false);
+
   // Frees `blocks` blocks, or all of reclaimable() if they are fewer, from the ends of the texts used longest ago.
   // Returns how many. Blocks in use stay known unless idle ones lie before them.
   int64_t evict(int64_t blocks);
@@ -67,11 +86,18 @@ class PrefixIndex {
   const PrefixCounters& counters() const { return counters_; }
 
  private:
-  using BlockTokens = std::array<int32_t, kKvBlockTokens>;
+  // The tokens of a block: fewer than a block has where it is the partial one at the end of a text.
+  using BlockTokens = std::vector<int32_t>;
+  struct IsBefore {
+    using is_transparent = void;
+    bool operator()(std::span<const int32_t> a, std::span<const int32_t> b) const {
+      return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+    }
+  };
   struct Node {
     Node* parent = nullptr;
-    std::vector<int32_t> blocks, tokens;                    // of the run; the root's is empty
-    std::map<BlockTokens, std::unique_ptr<Node>> children;  // by their first block
+    std::vector<int32_t> blocks, tokens;                              // of the run; the root's is empty
+    std::map<BlockTokens, std::unique_ptr<Node>, IsBefore> children;  // by their first block
     int64_t last_used = 0;
     std::shared_ptr<const RecurrentState> state;  // behind the run
     int64_t state_used = 0;
@@ -88,6 +114,8 @@ class PrefixIndex {
   Node* split(const Place& place);
   void use(Node* node);
   Node* append(Node* node, std::span<const int32_t> tokens, int32_t block);
+  Node* add_child(Node* node, std::span<const int32_t> tokens, int32_t block);
+  static BlockTokens key_of(const Node& node);
   void drop_last(Node* leaf);
   int64_t free_ends(int64_t most);
   void uncover();

@@ -4,12 +4,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "engine/answer.h"
-#include "engine/generator.h"
+#include "engine/drafter.h"
 #include "hooks/hook_cache.h"
 #include "hooks/hook_spec.h"
 #include "models/forward_batch.h"
@@ -33,8 +34,13 @@ struct EngineRequest {
   std::optional<EngineClock::time_point> deadline;  // what there is by then is the answer
   // Log-probabilities of the prompt's own tokens and of this many of the likeliest in their places; empty: none.
   std::optional<int64_t> prompt_logprobs;
+  // Hears the logits of all tokens, those of the prompt from `first` on each time; nothing is generated then.
+  using Score = std::function<void(int64_t first, std::span<const TokenLogits> rows)>;
+  Score score;
   HookSpec hooks;
   std::shared_ptr<HookCache> capture;  // where captured values go; may be null
+  std::shared_ptr<Drafter> drafter;    // instead of the engine's
+  int64_t draft_tokens = 0;            // at most, at a time; 0: what the engine's options say
 };
 
 struct RequestEvent {

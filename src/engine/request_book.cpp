@@ -11,9 +11,6 @@ size_t hash_of(const std::vector<int32_t>& prompt) {
   return hash;
 }
 
-// What hooks see or change is for one listener, and a deadline is one's own.
-bool may_be_joined(const EngineRequest& request) { return request.hooks.empty() && !request.deadline; }
-
 bool is_equal(const EngineRequest& a, const EngineRequest& b) {
   return a.choices == b.choices && a.priority == b.priority && a.prompt_logprobs == b.prompt_logprobs &&
          a.params == b.params && a.prompt == b.prompt;
@@ -32,6 +29,11 @@ void call_all(const OpenRequest& request, const RequestEvent& event) {
 }
 
 }  // namespace
+
+// What hooks see or change is for one listener, and a deadline is one's own.
+bool RequestBook::may_be_joined(const EngineRequest& request) const {
+  return joins_equal_ && request.hooks.empty() && !request.deadline && !request.score;
+}
 
 std::shared_ptr<OpenRequest> RequestBook::join(const EngineRequest& wanted, RequestId id,
                                                const RequestListener& listener) {
@@ -125,9 +127,9 @@ void RequestBook::tell_news() {
   news_.clear();
 }
 
-void RequestBook::tell(OpenRequest& request, Progress) { call_all(request, progress_of(request)); }
+void RequestBook::tell(OpenRequest& request, Progress) const { call_all(request, progress_of(request)); }
 
-void RequestBook::tell(OpenRequest& request, Token& token) {
+void RequestBook::tell(OpenRequest& request, Token& token) const {
   RequestEvent event{RequestEvent::Kind::kToken, token.choice};
   event.token = &token.step.choice;
   event.text = token.step.text;
@@ -136,15 +138,16 @@ void RequestBook::tell(OpenRequest& request, Token& token) {
   request.told.push_back({token.choice, std::move(token.step.choice), std::move(token.step.text)});
 }
 
-void RequestBook::tell(OpenRequest& request, End& end) {
+void RequestBook::tell(OpenRequest& request, End& end) const {
   RequestEvent event{RequestEvent::Kind::kEnd, end.choice};
   event.text = end.text;
   event.result = &end.result;
   call_all(request, event);
+  if (!may_be_joined(request.wanted)) return;
   request.ended.push_back({end.choice, std::move(end.text), std::move(end.result)});
 }
 
-void RequestBook::tell(OpenRequest& request, const Error& error) {
+void RequestBook::tell(OpenRequest& request, const Error& error) const {
   RequestEvent event{RequestEvent::Kind::kError};
   event.error = &error;
   call_all(request, event);

@@ -13,6 +13,8 @@ namespace wick {
 // hear everything. News are kept, and told in order when somebody has the time. Not thread-safe.
 class RequestBook {
  public:
+  explicit RequestBook(bool joins_equal = true) : joins_equal_(joins_equal) {}
+
   // Joins an equal request that is being computed and tells the listener what it missed; null when there is none.
   std::shared_ptr<OpenRequest> join(const EngineRequest& wanted, RequestId id, const RequestListener& listener);
   std::shared_ptr<OpenRequest> open(EngineRequest wanted, RequestId id, RequestListener listener,
@@ -46,11 +48,13 @@ class RequestBook {
     std::shared_ptr<OpenRequest> request;
     std::variant<Progress, Token, End, Error> what;
   };
-  static void tell(OpenRequest& request, Progress);
-  static void tell(OpenRequest& request, Token& token);
-  static void tell(OpenRequest& request, End& end);
-  static void tell(OpenRequest& request, const Error& error);
+  bool may_be_joined(const EngineRequest& request) const;
+  void tell(OpenRequest& request, Progress) const;
+  void tell(OpenRequest& request, Token& token) const;
+  void tell(OpenRequest& request, End& end) const;
+  void tell(OpenRequest& request, const Error& error) const;
 
+  bool joins_equal_;
   std::vector<News> news_;
   std::unordered_map<RequestId, std::shared_ptr<OpenRequest>> requests_;     // by each listener's id
   std::unordered_multimap<size_t, std::shared_ptr<OpenRequest>> by_prompt_;  // those that may be joined

@@ -51,9 +51,9 @@ Sequence& Scheduler::add_fork(const Sequence& from, std::unique_ptr<Sequence> se
   return added;
 }
 
-void Scheduler::remove(Sequence& sequence) {
+void Scheduler::remove(Sequence& sequence, bool is_sound) {
   const std::unique_ptr<Sequence> owned = take_from(sequence.is_running() ? running_ : waiting_, sequence);
-  memory_.release(*owned);
+  memory_.release(*owned, is_sound);
 }
 
 int64_t Scheduler::decodes() const {
@@ -70,7 +70,7 @@ StepPlan Scheduler::plan() {
   budget -= static_cast<int64_t>(plan.size());
   plan_prompts(plan, budget);
   admit(plan, budget);
-  plan_drafts(plan, budget);
+  budget_left_ = budget;
   return plan;
 }
 
@@ -188,21 +188,25 @@ double Scheduler::seconds_per_token() const {
   return budget_.seconds_for(tokens) / static_cast<double>(tokens);
 }
 
-// Guesses cost tokens that prompts could have had, so they get what is left.
-void Scheduler::plan_drafts(StepPlan& plan, int64_t budget) {
+std::vector<Scheduler::DraftRoom> Scheduler::draft_room(const StepPlan& plan) const {
+  std::vector<DraftRoom> room;
   for (const Planned& planned : plan) {
     Sequence& sequence = *planned.sequence;
-    sequence.draft.clear();
     if (!sequence.drafter || sequence.phase != SequencePhase::kDecode) continue;
-    const int64_t room = memory_.context() - static_cast<int64_t>(sequence.tokens.size());
-    const int64_t most = std::min({options_.draft_tokens, room, sequence.answer->tokens_left() - 1, budget});
-    if (most < 1) continue;
-    std::vector<int32_t> guesses = sequence.drafter->propose(sequence.tokens, most);
-    const auto count = static_cast<int64_t>(guesses.size());
-    if (count == 0 || !memory_.try_reserve(sequence, sequence.computed + 1 + count)) continue;
-    sequence.draft = std::move(guesses);
-    budget -= count;
+    const int64_t wanted = sequence.request->wanted.draft_tokens, length = static_cast<int64_t>(sequence.tokens.size());
+    const int64_t most = std::min({wanted > 0 ? wanted : options_.draft_tokens, memory_.context() - length,
+                                   sequence.answer->tokens_left() - 1, budget_left_});
+    if (most > 0) room.push_back({&sequence, most});
   }
+  return room;
+}
+
+void Scheduler::add_draft(Sequence& sequence, std::vector<int32_t> tokens) {
+  const auto count = std::min(static_cast<int64_t>(tokens.size()), budget_left_);
+  tokens.resize(static_cast<size_t>(count));
+  if (count == 0 || !memory_.try_reserve(sequence, sequence.computed + 1 + count)) return;
+  sequence.draft = std::move(tokens);
+  budget_left_ -= count;
 }
 
 bool Scheduler::try_plan_ahead(const StepPlan& plan) {
@@ -222,8 +226,14 @@ void Scheduler::commit(const StepPlan& plan, const std::vector<int64_t>& accepte
   int64_t tokens = 0;
   for (size_t i = 0; i < plan.size(); ++i) {
     Sequence& sequence = *plan[i].sequence;
-    tokens += plan[i].tokens + static_cast<int64_t>(sequence.draft.size());
-    sequence.computed += plan[i].tokens + accepted[i];
+    const auto drafted = static_cast<int64_t>(sequence.draft.size());
+    tokens += plan[i].tokens + drafted;
+    if (!sequence.before.empty() && accepted[i] < drafted) {
+      sequence.state = std::move(sequence.before);  // a later pass runs over what was right of it again
+    } else {
+      sequence.computed += plan[i].tokens + accepted[i];
+    }
+    sequence.before = {};
     sequence.draft.clear();
     memory_.settle(sequence);
     set_phase(sequence);

@@ -31,11 +31,20 @@ class Scheduler {
   Sequence& add(std::unique_ptr<Sequence> sequence, double now);
   // One that goes on from where another is.
   Sequence& add_fork(const Sequence& from, std::unique_ptr<Sequence> sequence);
-  // Frees all it has and forgets it.
-  void remove(Sequence& sequence);
+  // Frees all it has and forgets it; `is_sound` as for KvMemory::release().
+  void remove(Sequence& sequence, bool is_sound = true);
 
-  // The next pass: a token for each running answer first, then prompts in turn, then guesses if there is room.
+  // The next pass: a token for each running answer first, then prompts in turn.
   StepPlan plan();
+  // What may be drafted for a planned sequence; drafts cost tokens that prompts could have had, so they get what is
+  // left of the budget.
+  struct DraftRoom {
+    Sequence* sequence;
+    int64_t most;
+  };
+  std::vector<DraftRoom> draft_room(const StepPlan& plan) const;
+  // Takes up drafts as far as budget and memory allow.
+  void add_draft(Sequence& sequence, std::vector<int32_t> tokens);
   // After the pass: `accepted[i]` guesses of planned sequence i were right.
   void commit(const StepPlan& plan, const std::vector<int64_t>& accepted, double seconds);
   // Whether all that runs takes part in this pass and will want one more token behind it, nobody waits, and there is
@@ -59,7 +68,6 @@ class Scheduler {
   void plan_decodes(StepPlan& plan);
   void plan_prompts(StepPlan& plan, int64_t& budget);
   void admit(StepPlan& plan, int64_t& budget);
-  void plan_drafts(StepPlan& plan, int64_t budget);
   void plan_chunk(StepPlan& plan, Sequence& sequence, int64_t& budget);
 
   bool is_being_computed(const Sequence& sequence) const;
@@ -72,6 +80,7 @@ class Scheduler {
   KvMemory& memory_;
   TokenBudget budget_;
   List running_, waiting_;
+  int64_t budget_left_ = 0;  // tokens, of the plan
   int64_t preemptions_ = 0;
 };
 

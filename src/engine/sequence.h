@@ -57,6 +57,7 @@ struct Sequence {
   int64_t ahead = 0;            // tokens behind them that are being computed without being known
   std::vector<int32_t> blocks;  // of the cache
   RecurrentState state;
+  RecurrentState before;  // a draft was run: the state to go back to where it is wrong
   struct Saved {
     SavedBlocks contents;
     std::vector<int32_t> table;  // the blocks as they were; which were given up counts
@@ -65,7 +66,7 @@ struct Sequence {
 
   SequencePhase phase = SequencePhase::kWaiting;
   std::optional<Answer> answer;
-  std::unique_ptr<Drafter> drafter;
+  Drafter* drafter = nullptr;  // null: nobody drafts for it
   SequenceHooks hooks;
   std::optional<Error> hook_error;  // what went wrong in them: the request fails, the others of the pass do not
   GenerateResult result;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace wick {
 namespace {
@@ -11,14 +12,18 @@ constexpr double kSmooth = 0.8;  // of a ratio, per measurement
 constexpr double kStep = 1.05;   // by which passes grow or shrink at a time
 constexpr int64_t kFirst = 64;   // tokens, while nothing is known
 
+double target_of(double seconds) {
+  return seconds > 0 ? std::max(seconds, 1e-3) : std::numeric_limits<double>::infinity();
+}
+
 double smoothed(double before, double now) { return before == 0 ? now : kSmooth * before + (1 - kSmooth) * now; }
 
 }  // namespace
 
 TokenBudget::TokenBudget(double first_token_seconds, double next_token_seconds, int64_t most)
-    : first_target_(std::max(first_token_seconds, 1e-3)),
-      next_target_(std::max(next_token_seconds, 1e-3)),
-      most_(std::max(most, kLeastPrompt)),
+    : first_target_(target_of(first_token_seconds)),
+      next_target_(target_of(next_token_seconds)),
+      most_(std::max<int64_t>(most, 1)),
       pass_seconds_(next_target_) {}
 
 void TokenBudget::passed(int64_t tokens, double seconds) {
@@ -56,7 +61,8 @@ double TokenBudget::seconds_for(int64_t tokens) const {
 }
 
 int64_t TokenBudget::tokens(int64_t decodes) const {
-  const int64_t least = decodes + kLeastPrompt;
+  const int64_t least = decodes + std::min(kLeastPrompt, most_);
+  if (std::isinf(std::max(first_target_, next_target_))) return std::max(least, most_);
   if (weight_ == 0) return std::max(least, std::min(kFirst, most_));
   // Nobody minds a long pass while no answer runs, but who comes next.
   const double allowed = decodes > 0 ? pass_seconds_ : std::max(first_target_, pass_seconds_);

@@ -9,6 +9,7 @@ namespace wick {
 // read (time to first token). Whichever target is missed by more gets its way. Not thread-safe.
 class TokenBudget {
  public:
+  // Seconds of 0: however long.
   TokenBudget(double first_token_seconds, double next_token_seconds, int64_t most);
 
   // What happened.

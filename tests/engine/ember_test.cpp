@@ -104,13 +104,15 @@ TEST(Ember, AgreesWithPyTorch) {
   const auto [low, high] = std::minmax_element(expected.begin(), expected.end());
   double worst = 0;
   int64_t rows = 0;
-  generator.score(prompt, [&](int64_t first, const Tensor& logits) {
-    const std::vector<float> values = logits.to_vector<float>();
-    const size_t begin = static_cast<size_t>(first * logits.dim(1));
-    for (size_t i = 0; i < values.size(); ++i) {
-      worst = std::max(worst, std::abs(static_cast<double>(values[i]) - static_cast<double>(expected[begin + i])));
+  generator.score(prompt, [&](int64_t first, std::span<const TokenLogits> logits) {
+    for (size_t row = 0; row < logits.size(); ++row) {
+      const std::span<const float> values = logits[row].logits;
+      const size_t begin = (static_cast<size_t>(first) + row) * values.size();
+      for (size_t i = 0; i < values.size(); ++i) {
+        worst = std::max(worst, std::abs(static_cast<double>(values[i]) - static_cast<double>(expected[begin + i])));
+      }
     }
-    rows += logits.dim(0);
+    rows += std::ssize(logits);
   });
   EXPECT_EQ(rows, std::ssize(prompt));
   EXPECT_LE(worst, 2e-4 * static_cast<double>(*high - *low));

@@ -143,15 +143,15 @@ TEST_P(EngineSimulation, EveryFinishedAnswerIsTheOneComputedAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenes, EngineSimulation,
-                         testing::Values(Scene{"qwen3", DType::kF16, 1000}, Scene{"qwen3", DType::kI8, 300},
-                                         Scene{"qwen3", DType::kF32, 300, 0},
-                                         Scene{"qwen3", DType::kF16, 300, -1, false, true},
-                                         Scene{"qwen3", DType::kF16, 300, 0, true, true, SchedulePolicy::kFirstCome},
-                                         Scene{"mistral"}, Scene{"gemma3", DType::kBF16, 300},
-                                         Scene{"mamba2", DType::kF16, 300}, Scene{"rwkv", DType::kF16, 200},
-                                         Scene{"lfm2", DType::kF16, 300, 0}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Scenes, EngineSimulation,
+    testing::Values(Scene{"qwen3", DType::kF16, 1000}, Scene{"qwen3", DType::kI8, 300},
+                    Scene{"qwen3", DType::kF32, 300, 0}, Scene{"qwen3", DType::kF16, 300, -1, false, true},
+                    Scene{"qwen3", DType::kF16, 300, 0, true, true, SchedulePolicy::kFirstCome}, Scene{"mistral"},
+                    Scene{"gemma3", DType::kBF16, 300}, Scene{"mamba2", DType::kF16, 300},
+                    Scene{"rwkv", DType::kF16, 200}, Scene{"mamba2", DType::kF16, 200, -1, true, true},
+                    Scene{"lfm2", DType::kF16, 200, -1, true, true}, Scene{"lfm2", DType::kF16, 300, 0}),
+    name_of);
 
 }  // namespace
 }  // namespace wick

@@ -141,17 +141,16 @@ TEST_F(EmberEngineTest, APromptSeenBeforeIsNotReadAgain) {
   engine.submit(request_of(prompt, 20, 0.8f, 5), listen(second));
   run_to_end(engine);
   EXPECT_EQ(first.results[0].reused_tokens, 0);
-  EXPECT_EQ(second.results[0].reused_tokens, static_cast<int64_t>(prompt.size()) / 16 * 16);
+  EXPECT_EQ(second.results[0].reused_tokens, static_cast<int64_t>(prompt.size()) - 1);
   EXPECT_EQ(second.tokens[0], alone(model_, request_of(prompt, 20, 0.8f, 5)).tokens);
-  // The answer is known too: going on from it costs its last block and what is new.
+  // The answer is known too but for its last token: going on from it costs that and what is new.
   std::vector<int32_t> longer = prompt;
   longer.insert(longer.end(), first.tokens[0].begin(), first.tokens[0].end());
   longer.insert(longer.end(), prompt.begin(), prompt.begin() + 5);
   Heard third;
   engine.submit(request_of(longer, 20), listen(third));
   run_to_end(engine);
-  EXPECT_GE(third.results[0].reused_tokens,
-            static_cast<int64_t>(prompt.size() + first.tokens[0].size()) / 16 * 16 - 16);
+  EXPECT_GE(third.results[0].reused_tokens, static_cast<int64_t>(prompt.size() + first.tokens[0].size()) - 1);
   EXPECT_EQ(third.tokens[0], alone(model_, request_of(longer, 20)).tokens);
 }
 
@@ -178,16 +177,17 @@ TEST_F(EmberEngineTest, LogProbabilitiesOfThePrompt) {
   run_to_end(engine);
   ASSERT_EQ(heard.prompt.size(), request.prompt.size() - 1);
   Generator generator(model_, {.context = 512});
-  generator.score(request.prompt, [&](int64_t first, const Tensor& logits) {
-    for (int64_t row = 0; row < logits.dim(0) && first + row + 1 < static_cast<int64_t>(request.prompt.size()); ++row) {
+  generator.score(request.prompt, [&](int64_t first, std::span<const TokenLogits> rows) {
+    for (int64_t row = 0; row < std::ssize(rows) && first + row + 1 < static_cast<int64_t>(request.prompt.size());
+         ++row) {
       const auto position = static_cast<size_t>(first + row + 1);
-      const float* values = logits.data<float>() + row * logits.dim(1);
+      const std::span<const float> values = rows[static_cast<size_t>(row)].logits;
       double total = 0;
-      for (int64_t i = 0; i < logits.dim(1); ++i) total += std::exp(static_cast<double>(values[i]));
+      for (const float value : values) total += std::exp(static_cast<double>(value));
       const int32_t token = request.prompt[position];
       const TokenChoice& choice = heard.prompt[position - 1];
       EXPECT_EQ(choice.token, token);
-      EXPECT_NEAR(choice.logprob, values[token] - std::log(total), 1e-4);
+      EXPECT_NEAR(choice.logprob, values[static_cast<size_t>(token)] - std::log(total), 1e-4);
       ASSERT_EQ(choice.top.size(), 2u);
       EXPECT_GE(choice.top[0].second, choice.top[1].second);
     }

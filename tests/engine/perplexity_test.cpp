@@ -53,14 +53,12 @@ TEST(Perplexity, IsThatOfTheLogits) {
   const auto count = static_cast<int64_t>(tokens.size());
 
   double sum = 0;
-  generator.score(tokens, [&](int64_t first, const Tensor& logits) {
-    const std::vector<float> values = logits.to_vector<float>();
-    const auto vocabulary = static_cast<size_t>(logits.dim(1));
-    for (int64_t row = 0; row < logits.dim(0) && first + row + 1 < count; ++row) {
-      const float* begin = values.data() + static_cast<size_t>(row) * vocabulary;
+  generator.score(tokens, [&](int64_t first, std::span<const TokenLogits> rows) {
+    for (int64_t row = 0; row < std::ssize(rows) && first + row + 1 < count; ++row) {
+      const std::span<const float> logits = rows[static_cast<size_t>(row)].logits;
       double total = 0;
-      for (size_t i = 0; i < vocabulary; ++i) total += std::exp(static_cast<double>(begin[i]));
-      sum += std::log(total) - begin[tokens[static_cast<size_t>(first + row + 1)]];
+      for (const float logit : logits) total += std::exp(static_cast<double>(logit));
+      sum += std::log(total) - logits[static_cast<size_t>(tokens[static_cast<size_t>(first + row + 1)])];
     }
   });
   int calls = 0;

@@ -366,6 +366,80 @@ TEST_F(PrefixIndexTest, TextsShareWhatTheyBeginWith) {
   EXPECT_EQ(index_.match(text_of("aa"), -1).tokens, 0);
 }
 
+// Texts end and part inside blocks.
+TEST_F(PrefixIndexTest, PartsOfBlocksAreFound) {
+  Tokens text = text_of("ab");
+  text.insert(text.end(), {1, 2, 3, 4, 5});
+  std::vector<int32_t> blocks;
+  ASSERT_TRUE(pool_.try_grow(blocks, std::ssize(text)));
+  index_.insert(std::span(text).first(32), std::span(blocks).first(2));
+  index_.insert_partial(text, blocks[2]);
+  const int32_t end = blocks[2];
+  std::vector<int32_t> taken = blocks;
+  pool_.shrink(taken, 0);
+  EXPECT_EQ(index_.blocks(), 3);
+
+  Tokens other = text_of("ab");
+  other.insert(other.end(), {1, 2, 3, 9, 9, 9});
+  EXPECT_EQ(index_.take_partial(text_of("cc"), 32), std::nullopt);
+  EXPECT_EQ(index_.take_partial(other, 32), std::nullopt) << "no token of the last block is asked for";
+  // In the middle of a run: others need the block as it is.
+  const auto inside = index_.take_partial(text_of("aa"), 32);
+  ASSERT_TRUE(inside);
+  EXPECT_EQ(inside->block, blocks[1]);
+  EXPECT_EQ(inside->begin, 16);
+  EXPECT_EQ(inside->tokens, 15);
+  EXPECT_EQ(pool_.uses(blocks[1]), 2);
+  pool_.release(blocks[1]);
+  // At the end: whoever takes it has it alone.
+  const auto last = index_.take_partial(other, std::ssize(other));
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->block, end);
+  EXPECT_EQ(last->begin, 32);
+  EXPECT_EQ(last->tokens, 3);
+  EXPECT_FALSE(index_.holds(end));
+  EXPECT_EQ(pool_.uses(end), 1);
+  EXPECT_EQ(index_.take_partial(other, std::ssize(other)), std::nullopt);
+}
+
+TEST_F(PrefixIndexTest, OfPartialBlocksTheOneWithMostInCommonIsTaken) {
+  const Tokens ends[] = {{1, 2}, {1, 2, 3, 7}, {1, 2, 4}, {1, 3}, {0}};
+  std::vector<int32_t> ids;
+  for (const Tokens& end : ends) {
+    ids.push_back(*pool_.try_take());
+    index_.insert_partial(end, ids.back());
+    pool_.release(ids.back());
+  }
+  EXPECT_EQ(index_.blocks(), 5);
+  const auto take = [&](const Tokens& text) {
+    const auto found = index_.take_partial(text, std::ssize(text));
+    if (found) pool_.release(found->block);
+    return found ? std::pair(found->block, found->tokens) : std::pair(kNoBlock, int64_t{0});
+  };
+  EXPECT_EQ(take({1, 2, 3, 4, 5}), std::pair(ids[1], int64_t{3}));
+  EXPECT_EQ(take({1, 2, 4, 4}), std::pair(ids[2], int64_t{3}));
+  EXPECT_EQ(take({1, 2, 4, 4}), std::pair(ids[0], int64_t{2}));
+  EXPECT_EQ(take({1, 2, 4, 4}), std::pair(ids[3], int64_t{1}));
+  EXPECT_EQ(take({1, 2}), std::pair(kNoBlock, int64_t{0}));
+  EXPECT_EQ(pool_.free(), 63);
+}
+
+TEST_F(PrefixIndexTest, AStateCountsOnlyBehindAllOfItsTokens) {
+  const Tokens text = {1, 2, 3, 4}, other = {1, 2, 3, 5};
+  const int32_t block = *pool_.try_take();
+  const State state = state_of(4);
+  index_.insert_partial(text, block, state);
+  pool_.release(block);
+  EXPECT_EQ(index_.state_bytes(), 16);
+  EXPECT_EQ(index_.take_partial(other, 4, true), std::nullopt);
+  EXPECT_EQ(index_.take_partial(text, 3, true), std::nullopt);
+  const auto found = index_.take_partial(text, 4, true);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->state, state);
+  EXPECT_EQ(found->tokens, 4);
+  EXPECT_EQ(index_.state_bytes(), 0);
+}
+
 TEST_F(PrefixIndexTest, ALastTokenOutsideTheBlockIsNotLookedAt) {
   const std::vector<int32_t> blocks = add("ab");
   Tokens text = text_of("abc");
