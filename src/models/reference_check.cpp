@@ -86,7 +86,6 @@ class Comparison {
       : reference_(reference), tolerance_(options.tolerance), model_(load_model(source, options.model)) {
     report_.family = model_->facts().family;
     report_.inferred = plan_model(source, options.model).inferred;
-    report_.rope_dtype = options.model.rope_dtype;
     report_.tolerance = tolerance_;
   }
 
@@ -259,24 +258,9 @@ bool ReferenceReport::ok() const {
 
 ReferenceReport check_reference(const WeightSource& source, const Checkpoint& reference,
                                 const ReferenceOptions& options) {
-  const DType weights = main_dtype(source.checkpoint());
-  const auto run = [&](std::optional<DType> rope) {
-    ReferenceOptions chosen = options;
-    chosen.model.rope_dtype = rope;
-    ReferenceReport report = Comparison(source, reference, chosen).run();
-    report.weights = weights;
-    return report;
-  };
-  switch (options.rope) {
-    case RopeRounding::kBf16: return run(DType::kBF16);
-    case RopeRounding::kF16: return run(DType::kF16);
-    case RopeRounding::kExact: return run(std::nullopt);
-    case RopeRounding::kAuto: break;
-  }
-  ReferenceReport exact = run(std::nullopt);
-  if (exact.ok() || (weights != DType::kBF16 && weights != DType::kF16)) return exact;
-  ReferenceReport rounded = run(weights);
-  return rounded.ok() ? rounded : exact;
+  ReferenceReport report = Comparison(source, reference, options).run();
+  report.weights = main_dtype(source.checkpoint());
+  return report;
 }
 
 }  // namespace wick
