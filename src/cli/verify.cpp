@@ -1,5 +1,4 @@
 #include <iostream>
-#include <map>
 #include <memory>
 
 #include "base/text.h"
@@ -16,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct VerifyArguments {
-  std::string model, reference, rope = "auto", device = "cpu";
+  std::string model, reference, device = "cpu";
   ReferenceOptions options;
   int threads = 0;
   bool json = false;
@@ -45,10 +44,6 @@ void add_verify(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("verify", "Compare a model with what PyTorch computed");
   const auto arguments = std::make_shared<VerifyArguments>();
   ReferenceOptions& options = arguments->options;
-  const std::map<std::string, RopeRounding> roundings = {{"auto", RopeRounding::kAuto},
-                                                         {"exact", RopeRounding::kExact},
-                                                         {"bf16", RopeRounding::kBf16},
-                                                         {"f16", RopeRounding::kF16}};
   command->add_option("MODEL", arguments->model, "A Hugging Face folder, a .safetensors or a .gguf file, or Org/Name")
       ->required();
   command->add_option("--reference", arguments->reference,
@@ -57,11 +52,6 @@ void add_verify(CLI::App& app, Action& action) {
       ->add_option("--tolerance", options.tolerance,
                    "The largest difference, as a share of the spread of the expected values (default: 2e-4)")
       ->check(CLI::Range(0.0, 1e9));
-  command
-      ->add_option("--rope-dtype", arguments->rope,
-                   "Round rope frequencies as a model cast as a whole has them: exact, bf16 or f16 (default: exact, "
-                   "then the weights' type)")
-      ->check(CLI::IsMember({"auto", "exact", "bf16", "f16"}));
   add_quantize_option(*command, options.model.quantize);
   add_threads_option(*command, arguments->threads);
   add_device_option(*command, arguments->device);
@@ -75,10 +65,7 @@ void add_verify(CLI::App& app, Action& action) {
       "  wick verify models/Qwen3-0.6B\n"
       "  wick verify qwen3-0.6b-q8_0.gguf --reference models/Qwen3-0.6B/reference.safetensors --tolerance 0.05\n"
       "  wick verify models/Qwen3-0.6B --quantize q4_k_m --tolerance 0.2 --json");
-  command->callback([&action, arguments, roundings] {
-    arguments->options.rope = roundings.at(arguments->rope);
-    action = [arguments] { return verify(*arguments); };
-  });
+  command->callback([&action, arguments] { action = [arguments] { return verify(*arguments); }; });
 }
 
 }  // namespace wick

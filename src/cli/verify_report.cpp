@@ -14,13 +14,6 @@ using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson number(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(); }
 
-// "bf16, as in a model that was cast as a whole"
-std::string rope_sentence(const ReferenceReport& check) {
-  if (!check.rope_dtype) return "";
-  return cat(check.ok() ? "agrees" : "compared", " with rope frequencies rounded to ", *check.rope_dtype,
-             ", as in a model that was cast as a whole");
-}
-
 std::string verdict(const ReferenceReport& check) {
   if (check.ok()) return "ok";
   std::string out = "failed: ";
@@ -65,7 +58,6 @@ OrderedJson to_json(const VerifyReport& report) {
           {"inferred", check.inferred},
           {"weights", std::string(to_string(check.weights))},
           {"quantize", report.type},
-          {"rope_dtype", check.rope_dtype ? OrderedJson(std::string(to_string(*check.rope_dtype))) : OrderedJson()},
           {"tolerance", check.tolerance},
           {"tensors", tensors},
           {"tokens", tokens},
@@ -104,8 +96,6 @@ std::string to_text(const VerifyReport& report, const Terminal& terminal) {
     for (const std::string& name : check.not_checked) names += cat(names.empty() ? "" : ", ", printable(name, 40));
     out += cat("not checked: ", names, "\n");
   }
-  const std::string rope = rope_sentence(check);
-  if (!rope.empty()) out += cat(rope, "\n");
   out += terminal.paint(verdict(check), check.ok() ? Colour::kGood : Colour::kBad) + "\n";
   return out;
 }

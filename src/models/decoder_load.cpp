@@ -192,10 +192,7 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
     const int64_t rows = config_.classes > 0 ? config_.classes : config_.vocabulary;
     head_ = loader.linear(names.head, rows, config_.hidden, config_.head_bias);
   }
-  for (RopeConfig& rope : config_.ropes) {
-    rope.rounded_to = options.rope_dtype;
-    ropes_.emplace_back(rope, facts_.max_context);
-  }
+  for (const RopeConfig& rope : config_.ropes) ropes_.emplace_back(rope, facts_.max_context);
   facts_.parameters = loader.parameters();
   facts_.weight_bytes = loader.bytes();
 }

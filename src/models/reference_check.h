@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,9 +29,8 @@ struct TokenCheck {
 
 struct ReferenceReport {
   std::string family;
-  bool inferred = false;            // the family is not known by name
-  DType weights = DType::kF32;      // the type of most weights, as stored
-  std::optional<DType> rope_dtype;  // that rotary frequencies were rounded to
+  bool inferred = false;        // the family is not known by name
+  DType weights = DType::kF32;  // the type of most weights, as stored
   double tolerance = 0;
   std::vector<TensorCheck> tensors;
   std::vector<TokenCheck> tokens;
@@ -41,29 +39,21 @@ struct ReferenceReport {
   bool ok() const;
 };
 
-// How rotary frequencies are rounded.
-enum class RopeRounding : uint8_t {
-  kAuto,  // not; and when that is out of tolerance, as kWeights
-  kExact,
-  kBf16,
-  kF16,
-};
-
 struct ReferenceOptions {
   ModelOptions model;
   double tolerance = 2e-4;
-  RopeRounding rope = RopeRounding::kAuto;
 };
 
-// Runs a model on the texts of a reference and compares every value that is there:
+// Runs a model on the inputs of a reference and compares every value that is there. Of language models:
 //   input_ids [1, n], logits [1, n, vocabulary]; further texts as input_ids_<x>, logits_<x>
 //   hidden_0 .. hidden_<layers> [1, n, hidden]: what enters each layer; the last: after the final norm. Of models
 //     without attention (Mamba, RWKV), where transformers hands out that: what leaves each layer
 //   attention_0 .. [1, heads, n, n]: patterns of the layers that have attention, in order
 //   greedy [1, m]: the best tokens behind input_ids, one after the other
-// A reference that was made from a model cast to f16 or bf16 as a whole has rotary frequencies of that type: with
-// RopeRounding::kAuto such a model is tried, too, when its weights are stored so. Keys and values are in f32. Throws
-// Error(kBadFile) when input_ids or logits are missing or of an impossible shape, and what load_model throws.
+// Of Qwen3-ASR: input_features [1, bins, frames], input_features_mask, audio_embeddings, input_ids, logits, greedy; of
+// Whisper: input_features, encoder_last_hidden_state, decoder_input_ids, logits, greedy; of wav2vec2: input [1,
+// samples], logits. Keys and values are in f32. Throws Error(kBadFile) when inputs or logits are missing or of an
+// impossible shape, Error(kUnsupported) when the values depend on other inputs, and what loading throws.
 ReferenceReport check_reference(const WeightSource& source, const Checkpoint& reference,
                                 const ReferenceOptions& options = {});
 

@@ -87,11 +87,6 @@ RopeTable::RopeTable(const RopeConfig& config, int64_t context)
     const auto& factors = context > config.original_positions ? config.long_factor : config.short_factor;
     for (size_t i = 0; i < frequencies_.size(); ++i) frequencies_[i] /= factors[i];
   }
-  for (double& frequency : frequencies_) {
-    const auto single = static_cast<float>(frequency);
-    if (config.rounded_to == DType::kBF16) frequency = static_cast<float>(BFloat16(single));
-    if (config.rounded_to == DType::kF16) frequency = static_cast<float>(Half(single));
-  }
 }
 
 RopeRows RopeTable::rows(std::span<const int64_t> positions) const {

@@ -25,7 +25,6 @@ struct RopeConfig {
   double beta_fast = 32, beta_slow = 1;                            // kYarn
   bool truncate = true;                                            // kYarn: borders of the ramp are whole dimensions
   std::optional<double> attention_factor, mscale, mscale_all_dim;  // kYarn, kLongRope
-  std::optional<DType> rounded_to;                // f16 or bf16: frequencies are rounded; empty: they are not
   std::vector<double> short_factor, long_factor;  // kLongRope: one per pair
 };
 

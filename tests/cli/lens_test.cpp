@@ -243,7 +243,7 @@ TEST(LensOnFixtures, RecurrentModels) {
 
 // Mamba has no attention, gpt2 its own layout; neither has a chat template.
 TEST(LensOnFixtures, EveryFamily) {
-  for (const char* family : {"gpt2", "mamba", "qwen3_moe"}) {
+  for (const char* family : {"gpt2", "mamba", "qwen2_moe"}) {
     const TempFolder folder;
     write_tiny_text_model(family, folder.path());
     LoadOptions load;

@@ -148,13 +148,13 @@ TEST_F(SteerCommand, SteersRecurrentModels) {
 }
 
 TEST_F(SteerCommand, RefusesAPointThatTheModelLacks) {
-  write_tiny_text_model("gpt_neox", path("parallel"));
+  write_tiny_text_model("phi", path("parallel"));
   const LookedAt parallel(TextModel::load(path("parallel")));
   const int64_t hidden = parallel.interp.facts().hidden;
   SteeringVector{"blocks.1.hook_resid_mid", randn({hidden}, 3), "llama", ""}.save(path("mid.safetensors"));
   const auto result = wick_run({"steer", path("parallel"), "--load", path("mid.safetensors"), "-p", "a5 a6"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_EQ(result.errors, "wick: this gpt_neox has no 'blocks.1.hook_resid_mid'\n");
+  EXPECT_EQ(result.errors, "wick: this phi has no 'blocks.1.hook_resid_mid'\n");
 }
 
 TEST_F(SteerCommand, RefusesInOneSentence) {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "formats/architectures.h"
 #include "formats/checkpoint.h"
-#include "support/fixtures.h"
+#include "support/reference_models.h"
 #include "support/tiny_models.h"
 
 namespace wick {
@@ -118,18 +118,13 @@ TEST(Names, EveryTensorOfTinyModelsGoesThereAndBack) {
 
 TEST(Names, EveryTensorOfTheFixturesGoesThereAndBack) {
   int models = 0;
-  for (const auto& root : fixture_roots()) {
-    if (!std::filesystem::is_directory(root)) continue;
-    for (const auto& folder : std::filesystem::directory_iterator(root)) {
-      if (!std::filesystem::exists(folder.path() / "config.json")) continue;
-      const Json config = Json::load(folder.path() / "config.json");
-      const std::string type = config.get("model_type", "");
-      if (!find_architecture(type)) continue;
-      SCOPED_TRACE(folder.path());
-      const Checkpoint file = Checkpoint::open(folder.path());
-      for (const TensorEntry& entry : file.entries()) expect_mapped(type, entry.name);
-      ++models;
-    }
+  for (const auto& folder : text_model_folders()) {
+    const std::string type = Json::load(folder / "config.json").get("model_type", "");
+    if (!find_architecture(type)) continue;
+    SCOPED_TRACE(folder);
+    const Checkpoint file = Checkpoint::open(folder);
+    for (const TensorEntry& entry : file.entries()) expect_mapped(type, entry.name);
+    ++models;
   }
   if (models == 0) GTEST_SKIP() << "no model fixtures here";
 }

@@ -12,7 +12,7 @@
 #include "quant/format.h"
 #include "support/compare.h"
 #include "support/errors.h"
-#include "support/fixtures.h"
+#include "support/reference_models.h"
 #include "support/temp_folder.h"
 #include "support/tiny_models.h"
 #include "tensor/create.h"
@@ -73,15 +73,10 @@ TEST(Weights, TinyModelsSurviveGguf) {
 
 TEST(Weights, FixturesSurviveGguf) {
   int models = 0;
-  for (const auto& root : fixture_roots()) {
-    if (!std::filesystem::is_directory(root)) continue;
-    for (const auto& folder : std::filesystem::directory_iterator(root)) {
-      if (!std::filesystem::exists(folder.path() / "config.json")) continue;
-      const Json config = Json::load(folder.path() / "config.json");
-      if (!find_architecture(config.get("model_type", ""))) continue;
-      expect_round_trip(folder.path());
-      ++models;
-    }
+  for (const auto& folder : text_model_folders()) {
+    if (!find_architecture(Json::load(folder / "config.json").get("model_type", ""))) continue;
+    expect_round_trip(folder);
+    ++models;
   }
   if (models == 0) GTEST_SKIP() << "no model fixtures here";
 }

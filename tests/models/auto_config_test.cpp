@@ -3,6 +3,7 @@
 
 #include "support/compare.h"
 #include "support/model_fixtures.h"
+#include "support/reference_models.h"
 #include "support/temp_folder.h"
 
 namespace wick {
@@ -29,6 +30,7 @@ const AutoCase kCases[] = {
 class AutoConfigTest : public testing::TestWithParam<AutoCase> {};
 
 TEST_P(AutoConfigTest, AnUnknownTypeIsInferred) {
+  WICK_NEEDS_FIXTURE(GetParam().family);
   const auto folder = family_folder(GetParam().family);
   const TempFolder temp;
   copy_model(folder, temp.path(), cat("\"model_type\": \"", GetParam().model_type, "\""),
@@ -43,11 +45,8 @@ TEST_P(AutoConfigTest, AnUnknownTypeIsInferred) {
   expect_identical(b.run(inferred, text), a.run(known, text), "logits");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AutoConfigTest, testing::ValuesIn(kCases), [](const auto& test) {
-  std::string name = test.param.family;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, AutoConfigTest, testing::ValuesIn(kCases),
+                         [](const auto& test) { return test_name(test.param.family); });
 
 }  // namespace
 }  // namespace wick

@@ -68,6 +68,7 @@ const BadConfig kBadConfigs[] = {
 class BadConfigTest : public testing::TestWithParam<BadConfig> {};
 
 TEST_P(BadConfigTest, SaysWhatIsWrong) {
+  WICK_NEEDS_FIXTURE(GetParam().family);
   const TempFolder temp;
   copy_model(family_folder(GetParam().family), temp.path(), GetParam().from, GetParam().to);
   const std::string message = load_error(temp.path());

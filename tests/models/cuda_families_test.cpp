@@ -10,19 +10,13 @@
 #include "support/compare.h"
 #include "support/model_fixtures.h"
 #include "support/needs_cuda.h"
+#include "support/reference_models.h"
 #include "tensor/create.h"
 
 namespace wick {
 namespace {
 
-const char* const kFamilies[] = {
-    "llama",      "llama3-rope",   "mistral",    "mixtral",  "qwen2",  "qwen3",      "qwen3-sharded-bf16",
-    "qwen3-yarn", "qwen3_moe",     "phi",        "phi3",     "falcon", "falcon-new", "gemma",
-    "gemma2",     "gemma3",        "starcoder2", "stablelm", "olmo",   "olmo2",      "gpt2",
-    "gpt_neox",   "smollm3",       "lfm2",       "gpt_oss",  "olmo3",  "cohere2",    "granite",
-    "qwen2_moe",  "phi3-longrope", "glm"};
-
-class CudaFamilyTest : public NeedsCuda<testing::TestWithParam<const char*>> {};
+class CudaFamilyTest : public NeedsCuda<ReferenceModelTest> {};
 
 std::vector<int32_t> tokens_of(const Checkpoint& reference, const char* name) {
   return reference.get(name).to_vector<int32_t>();
@@ -35,21 +29,19 @@ int32_t best_of(const Tensor& logits) {
   return static_cast<int32_t>(std::max_element(values.begin(), values.end()) - values.begin());
 }
 
-// The references come from models that were cast to the dtype of their files as a whole, rope frequencies included.
 // Products with weights in f32 are computed in f32.
-ModelOptions options_for(const std::filesystem::path& folder, Device device, const char* dtype = "f32") {
+ModelOptions options_for(Device device, const char* dtype = "f32") {
   ModelOptions options;
-  options.rope_dtype = Checkpoint::open(folder).entries().front().dtype;
   options.device = device;
   options.quantize = dtype;
   return options;
 }
 
 TEST_P(CudaFamilyTest, AgreesWithPyTorch) {
-  for (const auto& folder : fixture_folders(GetParam())) {
+  for (const auto& folder : fixture_folders(GetParam().folder)) {
     SCOPED_TRACE(folder.string());
     const Checkpoint reference = Checkpoint::open(folder / "reference.safetensors");
-    const TestModel model(folder, options_for(folder, Device::cuda()));
+    const TestModel model(folder, options_for(Device::cuda()));
 
     TestSequence sequence(model);
     const Tensor logits = sequence.run(model, tokens_of(reference, "input_ids"));
@@ -73,18 +65,18 @@ TEST_P(CudaFamilyTest, AgreesWithPyTorch) {
 // Weights rounded to 16 bits, which round activations too. How far that is from PyTorch in f32 is printed; the bound is
 // what these models, of two layers and random weights, may lose to rounding.
 TEST_P(CudaFamilyTest, SixteenBitsAreNear) {
-  const auto folder = family_folder(GetParam());
+  const auto folder = family_folder(GetParam().folder);
   const Checkpoint reference = Checkpoint::open(folder / "reference.safetensors");
   for (const char* dtype : {"f16", "bf16"}) {
     const auto error_on = [&](Device device) {
-      const TestModel model(folder, options_for(folder, device, dtype));
+      const TestModel model(folder, options_for(device, dtype));
       TestSequence sequence(model);
       return relative_error(sequence.run(model, tokens_of(reference, "input_ids")),
                             without_batch(reference.get("logits")));
     };
     const double there = error_on(Device::cuda()), here = error_on(Device::cpu());
-    std::cout << std::setw(5) << dtype << " " << std::setw(20) << std::left << GetParam() << std::right << std::fixed
-              << std::setprecision(5) << " cuda " << there << " cpu " << here << "\n";
+    std::cout << std::setw(5) << dtype << " " << std::setw(20) << std::left << GetParam().folder << std::right
+              << std::fixed << std::setprecision(5) << " cuda " << there << " cpu " << here << "\n";
     RecordProperty(dtype, std::to_string(there));
     EXPECT_LE(there, dtype == std::string("f16") ? 1e-2 : 5e-2) << dtype;
   }
@@ -95,9 +87,9 @@ class CudaHookTest : public CudaFamilyTest {
   void SetUp() override {
     CudaFamilyTest::SetUp();
     if (IsSkipped()) return;
-    const auto folder = family_folder(GetParam());
-    here_ = std::make_unique<TestModel>(folder, options_for(folder, Device::cpu()));
-    there_ = std::make_unique<TestModel>(folder, options_for(folder, Device::cuda()));
+    const auto folder = family_folder(GetParam().folder);
+    here_ = std::make_unique<TestModel>(folder, options_for(Device::cpu()));
+    there_ = std::make_unique<TestModel>(folder, options_for(Device::cuda()));
   }
 
   Tensor run(const TestModel& model, const HookSpec& spec, HookCache* seen = nullptr, std::vector<size_t> cuts = {}) {
@@ -188,20 +180,14 @@ TEST_P(CudaHookTest, DoWhatTheyDoOnTheCpu) {
   }
 }
 
-std::string test_name(const testing::TestParamInfo<const char*>& test) {
-  std::string name = test.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, CudaFamilyTest, testing::ValuesIn(kFamilies), test_name);
-INSTANTIATE_TEST_SUITE_P(All, CudaHookTest, testing::ValuesIn(kFamilies), test_name);
+INSTANTIATE_TEST_SUITE_P(All, CudaFamilyTest, testing::ValuesIn(kReferenceModels), reference_model_name);
+INSTANTIATE_TEST_SUITE_P(All, CudaHookTest, testing::ValuesIn(kReferenceModels), reference_model_name);
 
 // Others of the batch keep their bits, and do not see what is changed.
 class CudaHooks : public NeedsCuda<> {};
 TEST_F(CudaHooks, LeaveOtherSequencesAlone) {
   const auto folder = family_folder("qwen3");
-  const TestModel here(folder), there(folder, options_for(folder, Device::cuda()));
+  const TestModel here(folder), there(folder, options_for(Device::cuda()));
   const std::vector<int32_t> text = some_tokens(12, 2);
   HookSpec spec, other_spec;
   spec.zero("blocks.1.hook_mlp_out").capture("blocks.1.attn.hook_pattern");

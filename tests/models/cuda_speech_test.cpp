@@ -15,11 +15,10 @@ constexpr double kTolerance = 1e-3;  // of the spread, as for decoders
 
 class CudaSpeech : public NeedsCuda<> {
  protected:
-  static ModelOptions options(bool cast) {
+  static ModelOptions options() {
     ModelOptions options;
     options.device = Device::cuda();
     options.quantize = "f32";
-    if (cast) options.rope_dtype = DType::kBF16;
     return options;
   }
 };
@@ -56,7 +55,7 @@ TEST_F(CudaSpeech, Whisper) {
     const Tensor x = reference.get(name);
     return x.with_layout(x.layout().squeeze(0));
   };
-  const auto model = wick::Whisper::load(folder, options(false));
+  const auto model = wick::Whisper::load(folder, options());
   const Tensor heard = model->encoder().encode(without_batch("input_features"));
   EXPECT_EQ(heard.device(), Device::cuda());
   EXPECT_LE(relative_error(heard, without_batch("encoder_last_hidden_state")), kTolerance);
@@ -71,11 +70,11 @@ TEST_F(CudaSpeech, Whisper) {
 
 TEST_F(CudaSpeech, Qwen3Asr) {
   for (const SpeechFixture& fixture : kSpeechFixtures) {
-    if (!fixture.cast) continue;  // a larger model of its own words, which the command tries
+    if (std::string_view(fixture.name) == "models/ember-asr") continue;  // larger: the command tries it
     for (const auto& folder : fixture.folders()) {
       SCOPED_TRACE(folder.string());
       const SpeechReference reference(fixture, folder);
-      const auto model = wick::Qwen3Asr::load(folder, options(true));
+      const auto model = wick::Qwen3Asr::load(folder, options());
       const Tensor heard = model->encoder().encode(reference.mel);
       EXPECT_LE(relative_error(heard, reference.file.get("audio_embeddings")), kTolerance);
       const auto first = std::find(reference.prompt.begin(), reference.prompt.end(), model->audio_token());
@@ -94,8 +93,7 @@ TEST_F(CudaSpeech, Wav2Vec2) {
   for (const char* name : {"wav2vec2", "wav2vec2-conformer"}) {
     const auto folder = family_folder(name);
     const Checkpoint reference = Checkpoint::open(folder / "reference.safetensors");
-    const Tensor logits =
-        wick::Wav2Vec2::load(folder, options(true))->logits(reference.get("input").to_vector<float>());
+    const Tensor logits = wick::Wav2Vec2::load(folder, options())->logits(reference.get("input").to_vector<float>());
     EXPECT_LE(relative_error(logits, reference.get("logits")), kTolerance) << name;
   }
 }

@@ -4,36 +4,36 @@
 #include "ops/ops.h"
 #include "support/compare.h"
 #include "support/model_fixtures.h"
+#include "support/reference_models.h"
 #include "tensor/create.h"
 
 namespace wick {
 namespace {
 
-const char* const kFamilies[] = {"llama",  "mistral",    "mixtral", "qwen2",      "qwen3", "phi",    "phi3",
-                                 "falcon", "falcon-new", "gemma2",  "gemma3",     "olmo",  "olmo2",  "stablelm",
-                                 "gpt2",   "gpt_neox",   "smollm3", "starcoder2", "lfm2",  "gpt_oss"};
-
-class HookedFamilyTest : public testing::TestWithParam<const char*> {
+class HookedFamilyTest : public ReferenceModelTest {
  protected:
-  HookedFamilyTest() : model_(family_folder(GetParam())), text_(some_tokens(19, 23)) {}
+  void SetUp() override {
+    ReferenceModelTest::SetUp();
+    if (!IsSkipped()) model_ = std::make_unique<TestModel>(family_folder(GetParam().folder));
+  }
 
   Tensor run(const HookSpec& spec, HookCache* cache = nullptr, std::vector<size_t> cuts = {}) {
     const SequenceHooks hooks{&spec, cache};
-    TestSequence sequence(model_);
+    TestSequence sequence(*model_);
     sequence.hooks = &hooks;
     std::vector<Tensor> rows;
     cuts.push_back(text_.size());
     size_t begin = 0;
     for (const size_t end : cuts) {
-      rows.push_back(sequence.run(model_, std::span(text_).subspan(begin, end - begin)));
+      rows.push_back(sequence.run(*model_, std::span(text_).subspan(begin, end - begin)));
       begin = end;
     }
     return rows.size() == 1 ? rows[0] : concat(rows, 0);
   }
-  int last_layer() const { return static_cast<int>(model_.model->facts().layers) - 1; }
+  int last_layer() const { return static_cast<int>(model_->model->facts().layers) - 1; }
 
-  TestModel model_;
-  std::vector<int32_t> text_;
+  std::unique_ptr<TestModel> model_;
+  const std::vector<int32_t> text_ = some_tokens(19, 23);
 };
 
 TEST_P(HookedFamilyTest, WatchingChangesNothing) {
@@ -139,11 +139,7 @@ TEST_P(HookedFamilyTest, KnockedOutEdgesCarryNothing) {
   EXPECT_LE(relative_error(run(no_pattern), run(no_head)), 1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HookedFamilyTest, testing::ValuesIn(kFamilies), [](const auto& test) {
-  std::string name = test.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, HookedFamilyTest, testing::ValuesIn(kReferenceModels), reference_model_name);
 
 TEST(HookedBatchTest, HooksOfOneSequenceLeaveTheOthersAlone) {
   const TestModel model(family_folder("qwen3"));

@@ -18,8 +18,8 @@ struct RaggedCase {
 };
 const RaggedCase kCases[] = {
     {"llama", "auto", DType::kF32},   {"llama", "q8_0", DType::kF16},   {"llama", "q4_0", DType::kI8},
-    {"gemma3", "auto", DType::kBF16}, {"gpt_oss", "auto", DType::kF32}, {"qwen3_moe", "q8_0", DType::kF32},
-    {"lfm2", "auto", DType::kF16},    {"falcon", "auto", DType::kF32},  {"qwen3-yarn", "q5_1", DType::kF16},
+    {"gemma3", "auto", DType::kBF16}, {"gpt_oss", "auto", DType::kF32}, {"qwen2_moe", "q8_0", DType::kF32},
+    {"lfm2", "auto", DType::kF16},    {"falcon", "auto", DType::kF32},  {"llama3-rope", "q5_1", DType::kF16},
 };
 
 class RaggedTest : public testing::TestWithParam<RaggedCase> {};

@@ -8,7 +8,8 @@
 
 #include "base/error.h"
 #include "formats/safetensors_writer.h"
-#include "support/fixtures.h"
+#include "support/errors.h"
+#include "support/model_fixtures.h"
 #include "support/temp_folder.h"
 #include "tensor/create.h"
 
@@ -57,15 +58,8 @@ class ReferenceCheck : public testing::Test {
   Tensors tensors_;
 };
 
-TEST(ReferenceFixtures, AgreeAndSayHowRopeWasRounded) {
-  for (const auto& [name, rounded] : std::vector<std::pair<std::string, bool>>{{"llama", false},
-                                                                               {"gpt2", false},
-                                                                               {"lfm2", false},
-                                                                               {"qwen3", true},
-                                                                               {"mixtral", true},
-                                                                               {"mamba", false},
-                                                                               {"mamba2", false},
-                                                                               {"rwkv", false}}) {
+TEST(ReferenceFixtures, AgreeInEveryValue) {
+  for (const std::string name : {"llama", "gpt2", "lfm2", "qwen3", "mixtral", "mamba", "mamba2", "rwkv"}) {
     for (const fs::path& folder : fixture_folders(name)) {
       SCOPED_TRACE(folder.string());
       const WeightSource source(Checkpoint::open(folder));
@@ -73,18 +67,71 @@ TEST(ReferenceFixtures, AgreeAndSayHowRopeWasRounded) {
       const ReferenceReport report = check_reference(source, reference);
       EXPECT_TRUE(report.ok());
       EXPECT_EQ(report.family, name);
-      EXPECT_EQ(report.rope_dtype.has_value(), rounded);
       EXPECT_TRUE(report.not_checked.empty());
       // Everything but token ids is a tensor or a line of tokens.
       EXPECT_EQ(report.tensors.size() + 3, reference.entries().size());
       EXPECT_EQ(report.tensors.front().name, "hidden_0");
+      for (const TensorCheck& tensor : report.tensors) EXPECT_LE(tensor.relative, 5e-6) << tensor.name;
       for (const TokenCheck& tokens : report.tokens) EXPECT_EQ(tokens.same, tokens.total) << tokens.name;
-
-      ReferenceOptions exact;
-      exact.rope = RopeRounding::kExact;
-      EXPECT_EQ(check_reference(source, reference, exact).ok(), !rounded);
     }
   }
+}
+
+struct SpeechCase {
+  const char *folder, *reference, *family;
+  std::vector<std::string> tensors, not_checked;
+};
+
+TEST(ReferenceFixtures, SpeechAgreesInEveryValue) {
+  const std::vector<std::string> heard = {"audio_embeddings", "logits"};
+  const std::vector<std::string> beside = {"audio_tower_last_hidden_state", "waveform"};
+  for (const SpeechCase& speech :
+       {SpeechCase{"qwen3_asr", "qwen3_asr", "qwen3_asr", heard, beside},
+        SpeechCase{"qwen3_asr-thinker", "qwen3_asr", "qwen3_asr", heard, beside},
+        SpeechCase{"whisper", "whisper", "whisper", {"encoder_last_hidden_state", "logits"}, {}},
+        SpeechCase{"wav2vec2", "wav2vec2", "wav2vec2", {"logits"}, {}},
+        SpeechCase{"wav2vec2-conformer", "wav2vec2-conformer", "wav2vec2-conformer", {"logits"}, {}}}) {
+    for (const fs::path& folder : fixture_folders(speech.folder)) {
+      SCOPED_TRACE(folder.string());
+      const fs::path reference = folder.parent_path() / speech.reference / "reference.safetensors";
+      ReferenceReport report = check_reference(WeightSource(Checkpoint::open(folder)), Checkpoint::open(reference));
+      EXPECT_TRUE(report.ok());
+      EXPECT_EQ(report.family, speech.family);
+      EXPECT_EQ(report.weights, DType::kBF16);
+      std::vector<std::string> names;
+      for (const TensorCheck& tensor : report.tensors) {
+        names.push_back(tensor.name);
+        EXPECT_LE(tensor.relative, 5e-6) << tensor.name;
+      }
+      EXPECT_EQ(names, speech.tensors);
+      std::sort(report.not_checked.begin(), report.not_checked.end());
+      EXPECT_EQ(report.not_checked, speech.not_checked);
+      for (const TokenCheck& tokens : report.tokens) EXPECT_EQ(tokens.same, tokens.total) << tokens.name;
+      EXPECT_EQ(report.tokens.size(),
+                speech.tensors.size());  // the best of logits; and where there is a decoder, greedy
+    }
+  }
+}
+
+TEST_F(ReferenceCheck, OfOtherSoundDisagrees) {
+  const fs::path folder = family_folder("whisper");
+  tensors_ = tensors_of(Checkpoint::open(folder / "reference.safetensors"));
+  source_ = WeightSource(Checkpoint::open(folder));
+  EXPECT_TRUE(check().ok());
+  Tensor& mel = named(tensors_, "input_features");
+  mel = zeros(mel.shape());
+  const ReferenceReport report = check();
+  for (const TensorCheck& tensor : report.tensors) EXPECT_FALSE(tensor.ok) << tensor.name;
+  named(tensors_, "input_features") = zeros({2, 80, 200});
+  EXPECT_ERROR(check(), kBadFile, "'input_features' is f32 [2, 80, 200], expected a batch of one");
+  std::erase_if(tensors_, [](const auto& item) { return item.first == "decoder_input_ids"; });
+  named(tensors_, "input_features") = zeros({1, 80, 200});
+  EXPECT_ERROR(check(), kBadFile, "holds no 'decoder_input_ids'");
+}
+
+TEST_F(ReferenceCheck, OfPicturesIsRefused) {
+  tensors_.emplace_back("pixel_values", zeros({1, 3, 32, 32}));
+  EXPECT_ERROR(check(), kUnsupported, "the values of the reference depend on 'pixel_values'");
 }
 
 TEST_F(ReferenceCheck, FindsADifference) {

@@ -222,11 +222,11 @@ TEST_F(InspectTest, AnEditThatFailsInThePassFailsAlone) {
   for (const std::string& text : heard) EXPECT_EQ(text, plain);
 }
 
-// Attention and MLP of gpt_neox run side by side, so that its layers have no middle; those of llama have.
+// Attention and MLP of phi run side by side, so that its layers have no middle; those of llama have.
 TEST(InspectPoints, AChangeAtAPointThatTheModelLacksIsRefused) {
   const TempFolder folder;
   std::vector<ModelEntry> models;
-  for (const char* family : {"gpt_neox", "llama"}) {
+  for (const char* family : {"phi", "llama"}) {
     write_tiny_text_model(family, folder.path() / family);
     EngineOptions engine;
     engine.context = 64;
@@ -235,23 +235,23 @@ TEST(InspectPoints, AChangeAtAPointThatTheModelLacksIsRefused) {
   }
   const ApiServer server(models, {}, nullptr, nullptr, std::make_unique<Inspector>(InspectOptions()));
   const std::vector<int32_t> prompt = {1, 5, 9, 77};
-  const auto hidden = static_cast<size_t>(tiny_text_model("gpt_neox")->model().facts().hidden);
+  const auto hidden = static_cast<size_t>(tiny_text_model("phi")->model().facts().hidden);
   const std::vector<OrderedJson> changes = {
       {{"edits", {{{"site", "blocks.1.hook_resid_mid"}, {"kind", "zero"}}}}},
       {{"edits", {{{"site", "blocks.1.hook_resid_mid"}, {"kind", "scale"}, {"factor", 0.5}, {"positions", {-1}}}}}},
       {{"steer", {{{"point", "blocks.1.hook_resid_mid"}, {"values", std::vector<float>(hidden, 1.f)}}}}},
   };
-  const std::string sentence = "this gpt_neox has no 'blocks.1.hook_resid_mid'";
+  const std::string sentence = "this phi has no 'blocks.1.hook_resid_mid'";
   for (const OrderedJson& change : changes) {
     for (const bool is_stream : {false, true}) {
-      OrderedJson body = {{"model", "gpt_neox"}, {"prompt", prompt}, {"max_tokens", 4}, {"stream", is_stream}};
+      OrderedJson body = {{"model", "phi"}, {"prompt", prompt}, {"max_tokens", 4}, {"stream", is_stream}};
       const HttpAnswer answer = server.post(kCompletions, with(body, change));
       EXPECT_EQ(answer.status, 400) << answer.body;
       EXPECT_EQ(error_of(answer)["message"], sentence);
     }
     for (const char* path : {"lens", "attention", "norms", "heads", "run"}) {
       OrderedJson body = change;
-      body["model"] = "gpt_neox";
+      body["model"] = "phi";
       body["tokens"] = prompt;
       const HttpAnswer answer = server.post(cat("/v1/wick/", path), body.dump());
       EXPECT_EQ(answer.status, 400) << path << answer.body;
@@ -264,15 +264,15 @@ TEST(InspectPoints, AChangeAtAPointThatTheModelLacksIsRefused) {
     return server.answer("/v1/wick/run", body.dump());
   };
   EXPECT_GT(logits("llama", changes[0]["edits"])["kl"], 0);
-  EXPECT_GT(logits("gpt_neox", {{{"site", "blocks.1.hook_mlp_out"}, {"kind", "zero"}}})["kl"], 0);
+  EXPECT_GT(logits("phi", {{{"site", "blocks.1.hook_mlp_out"}, {"kind", "zero"}}})["kl"], 0);
   // Every layer that has it, if any does; the last points are met in every pass.
   EXPECT_GT(logits("llama", {{{"site", "blocks.*.hook_resid_mid"}, {"kind", "zero"}}})["kl"], 0);
   EXPECT_GT(logits("llama", {{{"site", "hook_logits"}, {"kind", "zero"}}})["kl"], 0);
   EXPECT_GT(logits("llama", {{{"site", "ln_final.hook_normalized"}, {"kind", "zero"}}})["kl"], 0);
-  const OrderedJson none = {{"model", "gpt_neox"}, {"prompt", prompt}};
+  const OrderedJson none = {{"model", "phi"}, {"prompt", prompt}};
   const OrderedJson every = {{"edits", {{{"site", "blocks.*.hook_resid_mid"}, {"kind", "zero"}}}}};
   EXPECT_EQ(error_of(server.post(kCompletions, with(none, every)))["message"],
-            "this gpt_neox has no 'blocks.*.hook_resid_mid'");
+            "this phi has no 'blocks.*.hook_resid_mid'");
 }
 
 TEST_F(InspectTest, WhatMakesNoSenseIsToldByField) {

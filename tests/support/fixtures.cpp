@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "base/env.h"
+#include "base/text.h"
 
 namespace wick {
 
@@ -21,6 +22,10 @@ std::vector<std::filesystem::path> fixture_folders(const std::string& name) {
     if (std::filesystem::is_directory(root / name)) folders.push_back(root / name);
   }
   return folders;
+}
+
+std::string no_fixture(const std::string& name) {
+  return cat("WICK_EXTRA_FIXTURES names no folder with '", name, "' in it");
 }
 
 }  // namespace wick

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,12 @@
 
 namespace wick {
 
-// The folder of a family's fixture in the source tree.
-inline std::filesystem::path family_folder(const std::string& name) { return fixture_folders(name).front(); }
+// The folder of a family's fixture: that of the source tree, if it is there.
+inline std::filesystem::path family_folder(const std::string& name) {
+  const auto folders = fixture_folders(name);
+  if (folders.empty()) throw std::runtime_error(no_fixture(name));
+  return folders.front();
+}
 
 // The largest difference, as a share of the spread of the expected values. Infinities must meet their like.
 inline double relative_error(const Tensor& actual, const Tensor& expected) {

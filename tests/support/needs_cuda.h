@@ -12,6 +12,8 @@ template <typename Base = testing::Test>
 class NeedsCuda : public Base {
  protected:
   void SetUp() override {
+    Base::SetUp();
+    if (testing::Test::IsSkipped()) return;
     const CudaDevices found = list_cuda_devices();
     if (found.devices.empty()) GTEST_SKIP() << found.problem;
   }

@@ -18,21 +18,15 @@ struct SpeechFixture {
   const char* name;
   const char* reference;  // the folder of its reference.safetensors, beside it
   const char* greedy;     // what the tokens written are called there
-  bool cast = true;       // the reference comes from a model that was cast to bf16 as a whole, position tables included
 
   std::vector<std::filesystem::path> folders() const {
     const std::filesystem::path here = std::filesystem::path(WICK_SOURCE_DIR) / name;
     return is_directory(here) ? std::vector{here} : fixture_folders(name);
   }
-  ModelOptions options() const {
-    ModelOptions options;
-    if (cast) options.rope_dtype = DType::kBF16;
-    return options;
-  }
 };
 inline const SpeechFixture kSpeechFixtures[] = {{"qwen3_asr", "qwen3_asr", "greedy"},
                                                 {"qwen3_asr-thinker", "qwen3_asr", "greedy"},
-                                                {"models/ember-asr", "ember-asr", "greedy_ids", false}};
+                                                {"models/ember-asr", "ember-asr", "greedy_ids"}};
 
 inline std::string speech_fixture_name(const testing::TestParamInfo<SpeechFixture>& test) {
   std::string name = test.param.name;

@@ -61,9 +61,7 @@ AudioEncoder::AudioEncoder(const AudioEncoderConfig& config, WeightLoader& loade
   }
   const int64_t features = channels * AudioEncoderConfig::thirdly_halved(config_.bins);
   conv_out_ = loader.linear(prefix + "conv_out", width, features, false);
-  positions_ = sinusoids(config_.chunk_tokens(), width);
-  if (options.rope_dtype) positions_ = positions_.to_dtype(*options.rope_dtype).to_dtype(DType::kF32);
-  positions_ = positions_.to_device(device_);
+  positions_ = sinusoids(config_.chunk_tokens(), width).to_device(device_);
   const EncoderLayerConfig layer{width, config_.heads, config_.intermediate, config_.activation};
   for (int64_t i = 0; i < config_.layers; ++i) layers_.emplace_back(layer, cat(prefix, "layers.", i, "."), loader);
   final_norm_ = loader.norm(prefix + "ln_post", NormKind::kLayer, width, 1e-5f, true, true, 0);

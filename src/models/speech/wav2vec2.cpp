@@ -33,7 +33,7 @@ bool is_wav2vec2(const Json& config) {
 }
 
 Wav2Vec2::Wav2Vec2(const Wav2Vec2Config& config, WeightLoader& loader, const ModelOptions& options)
-    : config_(config), device_(options.device), rounding_(options.rope_dtype), ear_(config, loader, options.device) {
+    : config_(config), device_(options.device), ear_(config, loader, options.device) {
   for (int64_t i = 0; i < config.layers; ++i) {
     const std::string prefix = cat(config.prefix, "encoder.layers.", i, ".");
     if (config.conformer) {
@@ -62,7 +62,7 @@ Tensor Wav2Vec2::logits(std::span<const float> samples) const {
     if (!norm_last) x = norm_(x);
     for (const Wav2Vec2Layer& layer : layers_) x = layer(x);
     if (config_.conformer) {
-      const ConformerPlaces places = conformer_places(config_, frames, device_, rounding_);
+      const ConformerPlaces places = conformer_places(config_, frames, device_);
       for (const ConformerLayer& layer : conformer_layers_) x = layer(x, places);
     }
     if (norm_last) x = norm_(x);

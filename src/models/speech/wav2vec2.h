@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,7 +40,6 @@ class Wav2Vec2 {
 
   Wav2Vec2Config config_;
   Device device_;
-  std::optional<DType> rounding_;  // of tables of places
   Wav2Vec2Ear ear_;
   Norm norm_;  // in front of the layers, or behind them where they have norms first
   std::vector<Wav2Vec2Layer> layers_;

@@ -70,14 +70,10 @@ Linear pointwise(const std::string& name, int64_t outputs, int64_t inputs, Weigh
 
 }  // namespace
 
-ConformerPlaces conformer_places(const Wav2Vec2Config& config, int64_t rows, const Device& device,
-                                 std::optional<DType> rounding) {
+ConformerPlaces conformer_places(const Wav2Vec2Config& config, int64_t rows, const Device& device) {
   ConformerPlaces places;
-  const auto placed = [&](const Tensor& table) {
-    return (rounding ? table.to_dtype(*rounding).to_dtype(DType::kF32) : table).to_device(device);
-  };
   if (config.positions == Wav2Vec2Config::Positions::kRelative) {
-    places.relative = placed(distance_table(rows, config.width));
+    places.relative = distance_table(rows, config.width).to_device(device);
   } else if (config.positions == Wav2Vec2Config::Positions::kRotary) {
     const int64_t size = config.width / config.heads;
     Tensor cos = empty({rows, size / 2}), sin = empty({rows, size / 2});
@@ -89,8 +85,8 @@ ConformerPlaces conformer_places(const Wav2Vec2Config& config, int64_t rows, con
         *s++ = static_cast<float>(std::sin(static_cast<double>(row) * rate));
       }
     }
-    places.cos = placed(cos);
-    places.sin = placed(sin);
+    places.cos = cos.to_device(device);
+    places.sin = sin.to_device(device);
   }
   return places;
 }

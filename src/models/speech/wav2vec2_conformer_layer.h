@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "models/speech/wav2vec2_layer.h"
@@ -12,9 +11,7 @@ struct ConformerPlaces {
   Tensor relative;  // kRelative: f32 [2 rows - 1, width], the row for the distance d at rows - 1 - d
   Tensor cos, sin;  // kRotary: f32 [rows, head size / 2]
 };
-// `rounding`: see ModelOptions::rope_dtype.
-ConformerPlaces conformer_places(const Wav2Vec2Config& config, int64_t rows, const Device& device,
-                                 std::optional<DType> rounding);
+ConformerPlaces conformer_places(const Wav2Vec2Config& config, int64_t rows, const Device& device);
 
 // A layer of wav2vec2's conformer: half an MLP, attention with relative or rotary places, a convolution over
 // neighbouring rows, the other half of the MLP, a norm.

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "formats/checkpoint.h"
+#include "support/fixtures.h"
+
+namespace wick {
+
+// A language model with what PyTorch computes for it.
+struct ReferenceModel {
+  const char* folder;           // of tests/fixtures or of WICK_EXTRA_FIXTURES
+  const char* family = folder;  // model_type
+  bool inferred = false;        // Wick does not know the family by name, but understands it
+
+  friend std::ostream& operator<<(std::ostream& out, const ReferenceModel& model) { return out << model.folder; }
+};
+
+// All that Wick agrees with, except those without attention (kRecurrentFamilies).
+inline constexpr ReferenceModel kReferenceModels[] = {
+    {"arcee", "arcee", true},
+    {"cohere"},
+    {"cohere2"},
+    {"falcon"},
+    {"falcon-new", "falcon"},
+    {"gemma"},
+    {"gemma2"},
+    {"gemma3", "gemma3_text"},
+    {"glm"},
+    {"gpt2"},
+    {"gpt_neox"},
+    {"gpt_oss"},
+    {"granite"},
+    {"helium"},
+    {"lfm2"},
+    {"llama"},
+    {"llama3-rope", "llama"},
+    {"ministral3", "ministral3", true},
+    {"mistral"},
+    {"mixtral"},
+    {"olmo"},
+    {"olmo2"},
+    {"olmo3"},
+    {"olmoe"},
+    {"phi"},
+    {"phi3"},
+    {"phi3-longrope", "phi3"},
+    {"qwen2"},
+    {"qwen2_moe"},
+    {"qwen3"},
+    {"qwen3-sharded-bf16", "qwen3"},
+    {"qwen3-yarn", "qwen3"},
+    {"qwen3_moe"},
+    {"seed_oss", "seed_oss", true},
+    {"smollm3"},
+    {"stablelm"},
+    {"starcoder2"},
+};
+
+// Folders of all roots that hold a language model and what PyTorch makes of a text, whether Wick knows it or not.
+inline std::vector<std::filesystem::path> text_model_folders() {
+  std::vector<std::filesystem::path> folders;
+  for (const auto& root : fixture_roots()) {
+    if (!is_directory(root)) continue;
+    for (const auto& item : std::filesystem::directory_iterator(root)) {
+      const auto reference = item.path() / "reference.safetensors";
+      if (!exists(reference) || !exists(item.path() / "config.json")) continue;
+      if (Checkpoint::open(reference).find("input_ids_short")) folders.push_back(item.path());
+    }
+  }
+  return folders;
+}
+
+// "qwen3_yarn": test names have no dashes.
+inline std::string test_name(std::string folder) {
+  std::replace(folder.begin(), folder.end(), '-', '_');
+  return folder;
+}
+inline std::string reference_model_name(const testing::TestParamInfo<ReferenceModel>& test) {
+  return test_name(test.param.folder);
+}
+
+// Base of tests over folders that not every machine has.
+class ReferenceModelTest : public testing::TestWithParam<ReferenceModel> {
+ protected:
+  void SetUp() override { WICK_NEEDS_FIXTURE(GetParam().folder); }
+};
+
+}  // namespace wick
