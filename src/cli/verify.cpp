@@ -57,10 +57,9 @@ void add_verify(CLI::App& app, Action& action) {
   add_device_option(*command, arguments->device);
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
-      "Runs the model on the token ids of the reference and compares logits, hidden states, attention patterns and\n"
-      "greedy tokens. Exits with 1 when something is out of tolerance. tools/make_reference.py makes a reference "
-      "where\n"
-      "PyTorch is installed; docs/verify.md describes the file.\n\n"
+      "Runs the model on the tokens or the sound of the reference and compares logits, hidden states, attention\n"
+      "patterns and greedy tokens. Exits with 1 when something is out of tolerance. tools/make_reference.py makes a\n"
+      "reference where PyTorch is installed; docs/verify.md describes the file.\n\n"
       "Examples:\n"
       "  wick verify models/Qwen3-0.6B\n"
       "  wick verify qwen3-0.6b-q8_0.gguf --reference models/Qwen3-0.6B/reference.safetensors --tolerance 0.05\n"

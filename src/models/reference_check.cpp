@@ -59,12 +59,13 @@ void compare_language_model(const WeightSource& source, const ModelOptions& opti
     throw Error(ErrorCode::kUnsupported, cat("the values of the reference depend on '", name,
                                              "'; of language models, only those that read tokens are compared"));
   }
+  const std::vector<int32_t> tokens = comparison.tokens("input_ids");
+  comparison.get("logits");  // nothing is loaded where they are missing
   const auto model = load_model(source, options);
   const ModelFacts& facts = model->facts();
   comparison.report().family = facts.family;
   comparison.report().inferred = plan_model(source, options).inferred;
 
-  const std::vector<int32_t> tokens = comparison.tokens("input_ids");
   HookSpec spec;
   spec.capture(hook_name(layer_state(facts), HookSite::kEveryLayer)).capture(hook_name(HookPoint::kFinalNorm, -1));
   if (comparison.has("attention_0")) spec.capture(hook_name(HookPoint::kAttnPattern, HookSite::kEveryLayer));
