@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/fused_kernels.h"
 #include "quant/format.h"
 #include "support/kernel_cases.h"
 #include "support/needs_cuda.h"

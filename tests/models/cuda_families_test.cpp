@@ -138,7 +138,7 @@ TEST_P(CudaHookTest, LeaveTheBitsAlone) {
     same.call(name, [](const Tensor& x, const HookMoment&) { return x.clone(); });
   }
   for (const char* dtype : {"f32", "bf16", "q8_0", "q4_k_m"}) {
-    const TestModel model(family_folder(GetParam()), options_for(family_folder(GetParam()), Device::cuda(), dtype));
+    const TestModel model(family_folder(GetParam().folder), options_for(Device::cuda(), dtype));
     HookCache seen;
     const Tensor plain = run(model, {});
     expect_identical(run(model, everything, &seen), plain, cat(dtype, ", watched"));
