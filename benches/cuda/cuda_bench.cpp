@@ -231,10 +231,10 @@ class ModelBench {
     }
   }
 
-  double read(int64_t tokens, size_t sequence = 0) {
+  double read(int64_t tokens, size_t sequence = 0, const SequenceHooks* hooks = nullptr) {
     ForwardBatch batch;
     for (int64_t i = 0; i < tokens; ++i) batch.tokens.push_back(token());
-    batch.sequences.push_back({tokens, 0, blocks_[sequence], nullptr, nullptr, {}});
+    batch.sequences.push_back({tokens, 0, blocks_[sequence], nullptr, hooks, {}});
     batch.logit_rows.push_back(tokens - 1);
     const auto start = Clock::now();
     choose(model_.forward(batch, cache_)).fetch();
@@ -343,6 +343,17 @@ void bench_model(const std::string& name, const std::string& type, int64_t most)
   const double seconds = median(times);
   fmt::print("reading 2048: {:.0f} tokens/s, {:.1f} % of product\n", 2048 / seconds,
              100 * 2 * of_layers * 2048 / seconds / limits.products_per_second);
+  // With all residuals captured, in turn with as many passes without.
+  HookSpec residuals;
+  for (const char* point : {"pre", "mid", "post"}) residuals.capture(cat("blocks.*.hook_resid_", point));
+  std::vector<double> plain, watched;
+  for (int i = 0; i < 9; ++i) {
+    HookCache seen;
+    const SequenceHooks hooks{&residuals, &seen};
+    plain.push_back(bench.read(2048));
+    watched.push_back(bench.read(2048, 0, &hooks));
+  }
+  fmt::print("reading 2048 with all residuals captured: {:.1f} % longer\n", 100 * (median(watched) / median(plain) - 1));
   for (int64_t s = 0; s < most; ++s) bench.read(1024, static_cast<size_t>(s));
   for (const int64_t sequences : {1, 2, 4, 8, 16, 32, 64}) {
     if (sequences <= most) writing(sequences, 1024);
