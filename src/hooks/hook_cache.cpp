@@ -64,10 +64,21 @@ void HookCache::add(const std::string& name, HookPoint point, const Tensor& rows
   Captured& captured = chunks_[name];
   captured.point = point;
   if (point == HookPoint::kState) captured.chunks.clear();
+  captured.chunks.push_back(rows.device().is_host() ? rows.clone() : kept_on_device(rows));
+}
+
+// A copy on the device, or on the host where there is no room.
+Tensor HookCache::kept_on_device(const Tensor& rows) {
   const int64_t bytes = bytes_of(rows.dtype(), rows.numel());
-  const bool stays = rows.device().is_host() || device_bytes_ + bytes <= kDeviceBytes;
-  if (!rows.device().is_host() && stays) device_bytes_ += bytes;
-  captured.chunks.push_back(stays ? rows.clone() : on_host(rows));
+  if (device_bytes_ + bytes > kDeviceBytes) return on_host(rows);
+  try {
+    Tensor copy = rows.clone();
+    device_bytes_ += bytes;
+    return copy;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+    return on_host(rows);
+  }
 }
 
 void HookCache::clear() {

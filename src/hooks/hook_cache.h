@@ -12,10 +12,10 @@ namespace wick {
 
 // What was captured of one sequence, by name. Rows of later passes (chunks of a prompt, generated tokens) join those of
 // earlier ones. Values stay in memory of their own on the device they were computed on, so that a pass does not wait
-// for copies, up to kDeviceBytes; what is more comes to the host at once.
+// for copies, up to kDeviceBytes and as long as the device has room; what is more comes to the host at once.
 class HookCache {
  public:
-  static constexpr int64_t kDeviceBytes = int64_t{2} << 30;
+  static constexpr int64_t kDeviceBytes = int64_t{4} << 30;
 
   bool has(std::string_view name) const { return chunks_.find(name) != chunks_.end(); }
   std::vector<std::string> names() const;
@@ -29,6 +29,8 @@ class HookCache {
   void add(const std::string& name, HookPoint point, const Tensor& rows);
 
  private:
+  Tensor kept_on_device(const Tensor& rows);
+
   struct Captured {
     HookPoint point;
     std::vector<Tensor> chunks;
