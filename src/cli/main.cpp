@@ -32,7 +32,7 @@ const char* unknown_command(const CLI::App& app, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Wick runs models natively: language, speech, vision and image generation.", "wick");
+  CLI::App app("Wick runs language and speech models natively.", "wick");
   app.set_version_flag("--version", "wick " WICK_VERSION, "Show the version");
   app.footer("Exit codes: 0 ok, 1 failed, 2 wrong usage.");
   app.require_subcommand(1);
