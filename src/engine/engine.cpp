@@ -291,6 +291,14 @@ void Engine::end_all() {
   note_busy();
 }
 
+void Engine::run_until(FunctionRef<bool()> is_done) {
+  while (true) {
+    const std::lock_guard lock(steps_mutex_);
+    if (is_done()) return;
+    step();
+  }
+}
+
 bool Engine::wait() {
   std::unique_lock lock(inbox_mutex_);
   news_.wait(lock, [&] { return is_stopping_ || is_busy_ || !submissions_.empty() || !cancels_.empty(); });

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/fair_mutex.h"
+#include "base/function_ref.h"
 #include "engine/engine_options.h"
 #include "engine/kv_memory.h"
 #include "engine/language_runner.h"
@@ -41,6 +43,8 @@ class Engine : private TaskHost {
 
   // One pass over a batch; false when there was nothing to do. One thread at a time.
   bool step();
+  // Steps until it is done. Thread-safe: those who wait step in turn, and ask whether they are done between steps.
+  void run_until(FunctionRef<bool()> is_done);
   // Sleeps until there is something to do; false when stop() was called.
   bool wait();
   void stop();           // thread-safe; whoever comes then is turned away
@@ -110,6 +114,7 @@ class Engine : private TaskHost {
   LanguageRunner runner_;
   std::shared_ptr<Task> current_;  // whose sequences are added
   Arena arena_;
+  FairMutex steps_mutex_;      // of those who wait
   std::optional<Step> ahead_;  // the pass behind the last one, where it could be started before that one's outputs came
 };
 
