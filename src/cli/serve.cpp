@@ -169,7 +169,7 @@ void tell_journal(const Journal& journal) {
   say(cat("The journal holds ", size.entries, " responses, ", size.pending, " of them to be computed"));
 }
 
-void tell_ready(const std::string& name, const Engine& engine, double seconds) {
+void tell_ready(const std::string& name, const TextEngine& engine, double seconds) {
   say(fmt::format("{} is ready after {:.2f} s: context {} tokens, {} for keys and values", name, seconds,
                   engine.context(), bytes_text(engine.kv_bytes())));
 }

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/engine.h"
+#include "engine/text_engine.h"
 
 namespace wick {
 
@@ -42,7 +42,7 @@ ModelDrafter::ModelDrafter(std::shared_ptr<const TextModel> draft, const TextMod
   draft_options.joins_equal = draft_options.takes_turns = false;
   const int64_t context = draft->model().facts().max_context;
   if (context > 0) draft_options.context = std::min(options.context, context);
-  engine_ = std::make_unique<Engine>(std::move(draft), draft_options);
+  engine_ = std::make_unique<TextEngine>(std::move(draft), draft_options);
 }
 
 ModelDrafter::~ModelDrafter() = default;

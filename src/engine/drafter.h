@@ -7,7 +7,7 @@
 
 namespace wick {
 
-class Engine;
+class TextEngine;
 class TextModel;
 struct EngineOptions;
 
@@ -48,7 +48,7 @@ class ModelDrafter final : public Drafter {
   void propose(std::span<Draft> drafts) override;
 
  private:
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<TextEngine> engine_;
 };
 
 }  // namespace wick

@@ -25,7 +25,7 @@ struct EngineOptions {
   int64_t state_tokens = 256;  // of a prompt, between two places where a recurrent model's state is kept; 0: nowhere
   bool joins_equal = true;     // equal requests are computed once
   bool takes_turns = true;     // with others that compute; not for whoever is part of another's pass
-  // Makes what drafts for the sequences of the model; the answers are the same. Empty: nobody does.
+  // Makes what drafts for the texts of the model; they are the same. Empty: nobody does.
   std::function<std::unique_ptr<Drafter>(const TextModel& model)> drafter;
   int64_t draft_tokens = 8;  // at most, at a time, per sequence
 };

@@ -9,14 +9,14 @@ constexpr double kLeastRetrySeconds = 1, kMostRetrySeconds = 60;
 
 SequenceView view_of(const Sequence& sequence, EngineClock::time_point now) {
   SequenceView view;
-  view.request = sequence.request->id;
-  view.choice = sequence.choice;
+  view.request = sequence.task->id;
+  view.index = sequence.index;
   view.phase = sequence.phase;
-  view.priority = sequence.request->wanted.priority;
+  view.priority = sequence.task->priority();
   view.prompt_tokens = sequence.prompt_tokens;
   view.computed_tokens = sequence.computed;
-  view.generated_tokens = static_cast<int64_t>(sequence.answer->tokens().size());
-  view.age_seconds = std::chrono::duration<double>(now - sequence.request->arrived).count();
+  view.generated_tokens = std::max<int64_t>(static_cast<int64_t>(sequence.tokens.size()) - sequence.prompt_tokens, 0);
+  view.age_seconds = std::chrono::duration<double>(now - sequence.task->arrived).count();
   view.blocks = sequence.blocks;
   return view;
 }

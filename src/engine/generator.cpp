@@ -25,12 +25,60 @@ EngineOptions engine_options(const TextModel& model, const GeneratorOptions& opt
   return engine;
 }
 
+// Logits of all tokens of a text.
+class ScoreTask final : public LanguageTask {
+ public:
+  using Each = FunctionRef<void(int64_t first, std::span<const TokenLogits> rows)>;
+  ScoreTask(std::span<const int32_t> tokens, Each each) : tokens_(tokens), each_(each) {}
+
+  bool is_watched() const override { return true; }
+  void begin(TaskHost& host) override {
+    auto sequence = std::make_unique<Sequence>();
+    sequence->tokens.assign(tokens_.begin(), tokens_.end());
+    sequence->prompt_tokens = std::ssize(tokens_);
+    host.add(std::move(sequence));
+  }
+  RowsWanted prepare(const Planned& planned) override { return {planned.tokens, 0}; }
+  int64_t take(const Planned& planned, const PartLogits& rows, TaskHost&) override {
+    std::vector<TokenLogits> all;
+    for (int64_t row = 0; row < rows.count.scored; ++row) all.push_back(rows.scored(row));
+    guarded([&] { each_(planned.sequence->computed, all); });
+    is_over_ |= planned.reaches_end();
+    return 0;
+  }
+  void settle(TaskHost&) override {}
+  bool is_over() const override { return is_over_; }
+  void end(StopReason) override { is_over_ = true; }
+  void fail(const Error& error) override {
+    guarded([&] { throw error; });
+  }
+  // Throws what was thrown on the way.
+  void finish() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  void guarded(FunctionRef<void()> action) {
+    try {
+      action();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      is_over_ = true;
+    }
+  }
+
+  std::span<const int32_t> tokens_;
+  Each each_;
+  bool is_over_ = false;
+  std::exception_ptr thrown_;
+};
+
 }  // namespace
 
 // Passes events on, until the callback has had enough.
 class Generator::Listener {
  public:
-  Listener(Engine& engine, GenerateCallback callback) : engine_(engine), callback_(callback) {}
+  Listener(TextEngine& engine, GenerateCallback callback) : engine_(engine), callback_(callback) {}
 
   // Steps the engine until the request is over. What was thrown on the way is thrown here.
   GenerateResult run(EngineRequest request) {
@@ -40,6 +88,8 @@ class Generator::Listener {
     if (error_) throw *error_;
     return std::move(*result_);
   }
+
+ private:
   void guarded(FunctionRef<void()> action) {
     try {
       action();
@@ -48,8 +98,6 @@ class Generator::Listener {
       stop();
     }
   }
-
- private:
   void hear(const RequestEvent& event) {
     switch (event.kind) {
       case RequestEvent::Kind::kPrompt: return tell({GenerateEvent::Kind::kPrefill, event.done, event.total});
@@ -80,7 +128,7 @@ class Generator::Listener {
     if (!thrown_) callback_({GenerateEvent::Kind::kDone, 0, 0, nullptr, rest, &*result_});
   }
 
-  Engine& engine_;
+  TextEngine& engine_;
   GenerateCallback callback_;
   RequestId id_ = 0;
   bool is_stopped_ = false;
@@ -112,14 +160,10 @@ GenerateResult Generator::generate(std::span<const int32_t> prompt, const Genera
 void Generator::score(std::span<const int32_t> tokens,
                       FunctionRef<void(int64_t first, std::span<const TokenLogits> rows)> each) {
   model().use_large_pages();
-  const auto go_on = [](const GenerateEvent&) { return true; };
-  Listener listener(engine_, go_on);
-  EngineRequest request;
-  request.prompt.assign(tokens.begin(), tokens.end());
-  request.score = [&](int64_t first, std::span<const TokenLogits> rows) {
-    listener.guarded([&] { each(first, rows); });
-  };
-  listener.run(std::move(request));
+  const auto task = std::make_shared<ScoreTask>(check_prompt(model(), tokens, context()), each);
+  engine_.submit(task);
+  while (!task->is_over()) engine_.step();
+  task->finish();
 }
 
 }  // namespace wick

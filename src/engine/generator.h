@@ -4,11 +4,11 @@
 #include <span>
 
 #include "base/function_ref.h"
-#include "engine/engine.h"
+#include "engine/text_engine.h"
 
 namespace wick {
 
-struct GenerateParams : AnswerParams {
+struct GenerateParams : GenerationParams {
   HookSpec hooks;
   HookCache* capture = nullptr;  // where captured values go; may be null
   Drafter* drafter = nullptr;    // drafts tokens, unless there are hooks; the answer is the same
@@ -55,7 +55,7 @@ class Generator {
  private:
   class Listener;
 
-  Engine engine_;
+  TextEngine engine_;
 };
 
 }  // namespace wick

@@ -56,11 +56,11 @@ KvMemory::KvMemory(const LanguageModel& model, const EngineOptions& options, int
 }
 
 bool KvMemory::keeps(const Sequence& sequence) const {
-  return index_ && !sequence.request->has_hooks() && !sequence.request->wanted.prompt_logprobs &&
-         !sequence.request->wanted.score;
+  return index_ && sequence.step_cost == 0 && sequence.task->shares_prefix();
 }
 
 void KvMemory::begin(Sequence& sequence) {
+  if (sequence.step_cost > 0) return;
   sequence.state = model_.new_state();
   if (!keeps(sequence)) return;
   const bool needs_state = model_.facts().recurrent;
@@ -160,7 +160,7 @@ void KvMemory::settle(Sequence& sequence) {
   const bool at_state = model_.facts().recurrent && state_tokens_ > 0 && sequence.computed % state_tokens_ == 0;
   if (keeps(sequence) && (sequence.phase == SequencePhase::kPrefill || at_state)) remember(sequence);
   // Hooks may want to see attention whole.
-  if (model_.facts().window > 0 && !sequence.request->has_hooks()) {
+  if (model_.facts().window > 0 && !sequence.task->is_watched()) {
     window_freed_ += pool_.give_up(sequence.blocks, sequence.computed - model_.facts().window + 1);
   }
 }
@@ -194,7 +194,7 @@ void KvMemory::pause(Sequence& sequence, double seconds_per_token) {
   const double swap_seconds = 2 * static_cast<double>(bytes) / swap_rate_;
   const bool is_cheaper = swap_seconds < static_cast<double>(sequence.computed) * seconds_per_token;
   // What hooks have seen they must not see twice.
-  if (sequence.request->has_hooks() || (is_cheaper && swapped_bytes_ + bytes <= swap_bytes_)) {
+  if (sequence.task->is_watched() || (is_cheaper && swapped_bytes_ + bytes <= swap_bytes_)) {
     const auto start = EngineClock::now();
     sequence.saved.emplace(Sequence::Saved{cache_.save_blocks(sequence.blocks), sequence.blocks});
     const double seconds = std::chrono::duration<double>(EngineClock::now() - start).count();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,34 +8,25 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/answer.h"
 #include "engine/drafter.h"
+#include "engine/generation.h"
+#include "engine/task.h"
 #include "hooks/hook_cache.h"
 #include "hooks/hook_spec.h"
 #include "models/forward_batch.h"
 
 namespace wick {
 
-enum class Priority : uint8_t { kLow, kNormal, kHigh, kCritical };
-inline constexpr int kPriorities = 4;
-std::string_view to_string(Priority priority);  // "low", ...
-
-using EngineClock = std::chrono::steady_clock;
-using RequestId = uint64_t;
-
-// What somebody wants from an engine.
+// What somebody wants from an engine: text.
 struct EngineRequest {
   std::vector<int32_t> prompt;
   std::vector<InputEmbeddings> embeddings;  // what stands for some of its tokens: see SequenceRows::embeddings
-  AnswerParams params;
+  GenerationParams params;
   int64_t choices = 1;  // answers to the one prompt; answer i is drawn with seed + i
   Priority priority = Priority::kNormal;
   std::optional<EngineClock::time_point> deadline;  // what there is by then is the answer
   // Log-probabilities of the prompt's own tokens and of this many of the likeliest in their places; empty: none.
   std::optional<int64_t> prompt_logprobs;
-  // Hears the logits of all tokens, those of the prompt from `first` on each time; nothing is generated then.
-  using Score = std::function<void(int64_t first, std::span<const TokenLogits> rows)>;
-  Score score;
   HookSpec hooks;
   std::shared_ptr<HookCache> capture;  // where captured values go; may be null
   std::shared_ptr<Drafter> drafter;    // instead of the engine's

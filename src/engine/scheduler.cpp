@@ -5,12 +5,10 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kScoredChunk = 64;  // tokens of a prompt at a time whose logits are all wanted
+bool is_before(const std::unique_ptr<Sequence>& a, const std::unique_ptr<Sequence>& b) { return a->rank < b->rank; }
 
-bool is_before(const std::unique_ptr<Sequence>& a, const std::unique_ptr<Sequence>& b) { return a->turn < b->turn; }
-
-// Puts it behind those of the same turn.
-void insert_in_turn(std::vector<std::unique_ptr<Sequence>>& list, std::unique_ptr<Sequence> sequence) {
+// Puts it behind those of the same rank.
+void insert_by_rank(std::vector<std::unique_ptr<Sequence>>& list, std::unique_ptr<Sequence> sequence) {
   list.insert(std::upper_bound(list.begin(), list.end(), sequence, is_before), std::move(sequence));
 }
 
@@ -21,8 +19,14 @@ std::unique_ptr<Sequence> take_from(std::vector<std::unique_ptr<Sequence>>& list
   return taken;
 }
 
+// One more position is to be computed. A sequence that waits for others of its task has none.
+bool is_decode(const Sequence& sequence) {
+  return sequence.phase == SequencePhase::kDecode && sequence.step_cost == 0 && sequence.has_work();
+}
+
 void set_phase(Sequence& sequence) {
-  sequence.phase = sequence.uncomputed() > 1 ? SequencePhase::kPrefill : SequencePhase::kDecode;
+  sequence.phase =
+      sequence.step_cost == 0 && sequence.uncomputed() > 1 ? SequencePhase::kPrefill : SequencePhase::kDecode;
 }
 
 }  // namespace
@@ -33,21 +37,27 @@ Scheduler::Scheduler(const EngineOptions& options, KvMemory& memory)
       budget_(options.first_token_seconds, options.next_token_seconds, options.max_batch_tokens) {}
 
 Sequence& Scheduler::add(std::unique_ptr<Sequence> sequence, double now) {
-  sequence->turn = now;
+  sequence->rank = now;
   if (options_.policy == SchedulePolicy::kPriority) {
-    sequence->turn -= kAgeingSeconds * static_cast<double>(sequence->request->wanted.priority);
+    sequence->rank -= kAgeingSeconds * static_cast<double>(sequence->task->priority());
   }
   Sequence& added = *sequence;
-  insert_in_turn(waiting_, std::move(sequence));
+  insert_by_rank(waiting_, std::move(sequence));
   return added;
 }
 
 Sequence& Scheduler::add_fork(const Sequence& from, std::unique_ptr<Sequence> sequence) {
-  sequence->turn = from.turn;
+  sequence->rank = from.rank;
+  sequence->reached = from.reached;
+  Sequence& added = *sequence;
+  if (!from.is_running()) {  // what it had is computed again
+    sequence->phase = SequencePhase::kPaused;
+    insert_by_rank(waiting_, std::move(sequence));
+    return added;
+  }
   memory_.fork(from, *sequence);
   set_phase(*sequence);
-  Sequence& added = *sequence;
-  insert_in_turn(running_, std::move(sequence));
+  insert_by_rank(running_, std::move(sequence));
   return added;
 }
 
@@ -57,29 +67,32 @@ void Scheduler::remove(Sequence& sequence, bool is_sound) {
 }
 
 int64_t Scheduler::decodes() const {
-  return std::count_if(running_.begin(), running_.end(),
-                       [](const auto& sequence) { return sequence->phase == SequencePhase::kDecode; });
+  return std::count_if(running_.begin(), running_.end(), [](const auto& sequence) { return is_decode(*sequence); });
 }
 
 int64_t Scheduler::next_budget() const { return budget_.tokens(decodes()); }
 
 StepPlan Scheduler::plan() {
   StepPlan plan;
+  for (const auto& sequence : running_) set_phase(*sequence);
   int64_t budget = next_budget();
   plan_decodes(plan);
   budget -= static_cast<int64_t>(plan.size());
+  plan_steps(plan, budget);
   plan_prompts(plan, budget);
-  admit(plan, budget);
+  do {
+    admit(plan, budget);
+  } while (plan.empty() && make_way(plan));
   budget_left_ = budget;
   return plan;
 }
 
 void Scheduler::plan_decodes(StepPlan& plan) {
-  std::vector<Sequence*> answers;
+  std::vector<Sequence*> generating;
   for (const auto& sequence : running_) {
-    if (sequence->phase == SequencePhase::kDecode) answers.push_back(sequence.get());
+    if (is_decode(*sequence)) generating.push_back(sequence.get());
   }
-  for (Sequence* sequence : answers) {
+  for (Sequence* sequence : generating) {
     if (!sequence->is_running()) continue;  // has given way
     while (!memory_.try_reserve(*sequence, sequence->computed + 1)) {
       Sequence* victim = last_running_after(*sequence, false);
@@ -90,10 +103,25 @@ void Scheduler::plan_decodes(StepPlan& plan) {
   }
 }
 
+// A step without positions cannot be cut: a sequence that wants one saves up what passes have left for it.
+void Scheduler::plan_steps(StepPlan& plan, int64_t& budget) {
+  for (const auto& sequence : running_) {
+    if (sequence->step_cost > 0) plan_step(plan, *sequence, budget);
+  }
+}
+
+void Scheduler::plan_step(StepPlan& plan, Sequence& sequence, int64_t& budget) {
+  sequence.credit += std::max<int64_t>(budget, 0);
+  if (!plan.empty() && sequence.credit < sequence.step_cost) return;
+  sequence.credit = 0;
+  plan.push_back({&sequence, sequence.step_cost});
+  budget -= sequence.step_cost;
+}
+
 void Scheduler::plan_prompts(StepPlan& plan, int64_t& budget) {
   std::vector<Sequence*> prompts;
   for (const auto& sequence : running_) {
-    if (sequence->phase == SequencePhase::kPrefill) prompts.push_back(sequence.get());
+    if (sequence->phase == SequencePhase::kPrefill && sequence->has_work()) prompts.push_back(sequence.get());
   }
   for (Sequence* sequence : prompts) {
     if (budget > 0 && sequence->is_running()) plan_chunk(plan, *sequence, budget);
@@ -102,8 +130,7 @@ void Scheduler::plan_prompts(StepPlan& plan, int64_t& budget) {
 
 // As much of a prompt as budget and memory allow; others give way only when nothing could be done at all.
 void Scheduler::plan_chunk(StepPlan& plan, Sequence& sequence, int64_t& budget) {
-  int64_t most = std::min(sequence.uncomputed(), budget);
-  if (sequence.request->wanted.prompt_logprobs) most = std::min(most, kScoredChunk);
+  const int64_t most = std::min({sequence.uncomputed(), budget, sequence.task->most_per_pass()});
   while (memory_.reservable(sequence) <= sequence.computed) {
     Sequence* victim = last_running_after(sequence, false);
     if (!victim) return;
@@ -121,16 +148,27 @@ void Scheduler::plan_chunk(StepPlan& plan, Sequence& sequence, int64_t& budget) 
 void Scheduler::admit(StepPlan& plan, int64_t& budget) {
   for (size_t next = 0; next < waiting_.size() && budget > 0;) {
     Sequence& sequence = *waiting_[next];
-    if (sequence.phase == SequencePhase::kWaiting && is_being_computed(sequence)) {
+    if (!sequence.has_work() || (sequence.phase == SequencePhase::kWaiting && is_being_computed(sequence))) {
       ++next;
       continue;
     }
     if (!try_start(sequence, plan)) return;
     std::unique_ptr<Sequence> owned = take_from(waiting_, sequence);
     set_phase(sequence);
-    insert_in_turn(running_, std::move(owned));
-    plan_chunk(plan, sequence, budget);
+    insert_by_rank(running_, std::move(owned));
+    if (sequence.step_cost > 0) {
+      plan_step(plan, sequence, budget);
+    } else {
+      plan_chunk(plan, sequence, budget);
+    }
   }
+}
+
+// Where all who run wait for others of their tasks, who find no room: the last of them gives its up.
+bool Scheduler::make_way(StepPlan& plan) {
+  if (waiting_.empty() || running_.empty()) return false;
+  pause(*running_.back(), plan);
+  return true;
 }
 
 // Whether a running sequence is about to compute blocks that this one begins with and that nobody has yet.
@@ -151,7 +189,7 @@ bool Scheduler::try_start(Sequence& sequence, StepPlan& plan) {
     const auto slots = std::max<int64_t>(options_.max_running, 1);
     if (static_cast<int64_t>(running_.size()) >= slots) return false;
     // All of the text and one more block, lest it be paused at once; with nobody else there it always fits.
-    return running_.empty() ||
+    return running_.empty() || sequence.step_cost > 0 ||
            memory_.has_room(sequence, static_cast<int64_t>(sequence.tokens.size()) + kKvBlockTokens);
   };
   while (!fits()) {
@@ -167,8 +205,9 @@ bool Scheduler::try_start(Sequence& sequence, StepPlan& plan) {
 Sequence* Scheduler::last_running_after(const Sequence& sequence, bool of_lower_priority) const {
   for (auto at = running_.rbegin(); at != running_.rend(); ++at) {
     Sequence& other = **at;
-    if (&other == &sequence || other.turn < sequence.turn) return nullptr;
-    if (!of_lower_priority || other.request->wanted.priority < sequence.request->wanted.priority) return &other;
+    if (&other == &sequence || other.rank < sequence.rank) return nullptr;
+    if (!of_lower_priority && other.step_cost > 0) continue;  // has no memory to give
+    if (!of_lower_priority || other.task->priority() < sequence.task->priority()) return &other;
   }
   return nullptr;
 }
@@ -180,7 +219,7 @@ void Scheduler::pause(Sequence& sequence, StepPlan& plan) {
   memory_.pause(sequence, seconds_per_token());
   std::unique_ptr<Sequence> owned = take_from(running_, sequence);
   sequence.phase = SequencePhase::kPaused;
-  insert_in_turn(waiting_, std::move(owned));
+  insert_by_rank(waiting_, std::move(owned));
 }
 
 double Scheduler::seconds_per_token() const {
@@ -192,10 +231,9 @@ std::vector<Scheduler::DraftRoom> Scheduler::draft_room(const StepPlan& plan) co
   std::vector<DraftRoom> room;
   for (const Planned& planned : plan) {
     Sequence& sequence = *planned.sequence;
-    if (!sequence.drafter || sequence.phase != SequencePhase::kDecode) continue;
-    const int64_t wanted = sequence.request->wanted.draft_tokens, length = static_cast<int64_t>(sequence.tokens.size());
-    const int64_t most = std::min({wanted > 0 ? wanted : options_.draft_tokens, memory_.context() - length,
-                                   sequence.answer->tokens_left() - 1, budget_left_});
+    if (!sequence.drafter || !is_decode(sequence)) continue;
+    const int64_t fits = memory_.context() - static_cast<int64_t>(sequence.tokens.size());
+    const int64_t most = std::min({sequence.task->most_drafted(sequence), fits, budget_left_});
     if (most > 0) room.push_back({&sequence, most});
   }
   return room;
@@ -213,8 +251,8 @@ bool Scheduler::try_plan_ahead(const StepPlan& plan) {
   if (!waiting_.empty() || plan.size() != running_.size()) return false;
   const auto goes_on = [&](const Planned& planned) {
     const Sequence& sequence = *planned.sequence;
-    return planned.reaches_end() && sequence.draft.empty() && !sequence.drafter && sequence.answer->tokens_left() > 1 &&
-           static_cast<int64_t>(sequence.tokens.size()) < memory_.context();
+    return sequence.step_cost == 0 && planned.reaches_end() && sequence.draft.empty() && !sequence.drafter &&
+           sequence.task->goes_on(sequence) && static_cast<int64_t>(sequence.tokens.size()) < memory_.context();
   };
   if (!std::all_of(plan.begin(), plan.end(), goes_on)) return false;
   return std::all_of(plan.begin(), plan.end(), [&](const Planned& planned) {
@@ -228,11 +266,13 @@ void Scheduler::commit(const StepPlan& plan, const std::vector<int64_t>& accepte
     Sequence& sequence = *plan[i].sequence;
     const auto drafted = static_cast<int64_t>(sequence.draft.size());
     tokens += plan[i].tokens + drafted;
+    if (sequence.step_cost > 0) continue;
     if (!sequence.before.empty() && accepted[i] < drafted) {
       sequence.state = std::move(sequence.before);  // a later pass runs over what was right of it again
     } else {
       sequence.computed += plan[i].tokens + accepted[i];
     }
+    sequence.reached = std::max(sequence.reached, sequence.computed);
     sequence.before = {};
     sequence.draft.clear();
     memory_.settle(sequence);

@@ -4,23 +4,14 @@
 #include <vector>
 
 #include "engine/kv_memory.h"
-#include "engine/sequence.h"
+#include "engine/runner.h"
 #include "engine/token_budget.h"
 
 namespace wick {
 
-// A sequence's part in the next pass: this many of its tokens that are not computed yet, then all of its draft.
-struct Planned {
-  Sequence* sequence = nullptr;
-  int64_t tokens = 0;
-
-  bool reaches_end() const { return tokens == sequence->uncomputed(); }
-};
-using StepPlan = std::vector<Planned>;
-
 // Decides who runs: which sequences take part in a pass, with how many tokens, and who gives way when memory is short.
-// A sequence's turn is the time it came, less kAgeingSeconds for each step of priority: nobody waits for ever, as all
-// who come that much later come after. Not thread-safe.
+// A sequence's rank is the time its task came, less kAgeingSeconds for each step of priority: nobody waits for ever, as
+// all who come that much later come after. Not thread-safe.
 class Scheduler {
  public:
   static constexpr double kAgeingSeconds = 15;
@@ -34,7 +25,8 @@ class Scheduler {
   // Frees all it has and forgets it; `is_sound` as for KvMemory::release().
   void remove(Sequence& sequence, bool is_sound = true);
 
-  // The next pass: a token for each running answer first, then prompts in turn.
+  // The next pass: one position for each running sequence that generates, then steps of those without positions, as far
+  // as they have saved up for them, then prompts by rank.
   StepPlan plan();
   // What may be drafted for a planned sequence; drafts cost tokens that prompts could have had, so they get what is
   // left of the budget.
@@ -55,8 +47,8 @@ class Scheduler {
   void next_token_after(double seconds) { budget_.next_token_after(seconds); }
 
   bool empty() const { return running_.empty() && waiting_.empty(); }
-  const std::vector<std::unique_ptr<Sequence>>& running() const { return running_; }  // in turn
-  const std::vector<std::unique_ptr<Sequence>>& waiting() const { return waiting_; }  // and paused, in turn
+  const std::vector<std::unique_ptr<Sequence>>& running() const { return running_; }  // by rank
+  const std::vector<std::unique_ptr<Sequence>>& waiting() const { return waiting_; }  // and paused, by rank
   int64_t preemptions() const { return preemptions_; }
   int64_t next_budget() const;
   double seconds_for(int64_t tokens) const { return budget_.seconds_for(tokens); }
@@ -66,8 +58,11 @@ class Scheduler {
 
   int64_t decodes() const;
   void plan_decodes(StepPlan& plan);
+  void plan_steps(StepPlan& plan, int64_t& budget);
   void plan_prompts(StepPlan& plan, int64_t& budget);
   void admit(StepPlan& plan, int64_t& budget);
+  void plan_step(StepPlan& plan, Sequence& sequence, int64_t& budget);
+  bool make_way(StepPlan& plan);
   void plan_chunk(StepPlan& plan, Sequence& sequence, int64_t& budget);
 
   bool is_being_computed(const Sequence& sequence) const;

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/request.h"
+#include "engine/task.h"
 
 namespace wick {
 
@@ -30,7 +30,7 @@ std::string_view to_string(SequencePhase phase);  // "waiting", ...
 
 struct SequenceView {
   RequestId request = 0;
-  int64_t choice = 0;
+  int64_t index = 0;  // among the request's
   SequencePhase phase = SequencePhase::kWaiting;
   Priority priority = Priority::kNormal;
   int64_t prompt_tokens = 0, computed_tokens = 0, generated_tokens = 0;

@@ -53,7 +53,8 @@ void Inspector::work() {
   }
 }
 
-LanguageInterp Inspector::model_of(const std::shared_ptr<Engine>& engine, std::function<bool()> is_cancelled) const {
+LanguageInterp Inspector::model_of(const std::shared_ptr<TextEngine>& engine,
+                                   std::function<bool()> is_cancelled) const {
   LanguageInterpOptions options;
   options.kv_dtype = engine->kv_dtype();
   options.rows_per_pass = kRowsPerPass;

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/text_engine.h"
 #include "interp/language_interp.h"
 #include "server/capture_store.h"
 #include "server/steering_shelf.h"
@@ -37,7 +37,7 @@ class Inspector {
   bool run(std::function<void()> job);
   // The model of an engine as the tools see it, with keys and values as the engine has them. Before each pass it asks
   // `is_cancelled`, and throws Error(kInternal) when that or stop() says so.
-  LanguageInterp model_of(const std::shared_ptr<Engine>& engine, std::function<bool()> is_cancelled = {}) const;
+  LanguageInterp model_of(const std::shared_ptr<TextEngine>& engine, std::function<bool()> is_cancelled = {}) const;
   // Work that runs or waits ends before its next pass.
   void stop();
   bool is_stopping() const { return is_stopping_; }

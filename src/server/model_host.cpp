@@ -191,7 +191,7 @@ ModelHost::EngineRef ModelHost::make_engine(Slot& slot) {
   model->use_large_pages();  // at once: a server is there for long
   EngineOptions options = slot.entry.engine;
   if (options.kv_bytes == 0 && slots_.size() > 1) options.kv_bytes = cache_bytes(slot);
-  return std::make_shared<Engine>(model, options);
+  return std::make_shared<TextEngine>(model, options);
 }
 
 // Where several models share the memory, a cache's part is what all weights leave, or some of what its own do.

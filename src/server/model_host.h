@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/text_engine.h"
 
 namespace wick {
 
@@ -49,7 +49,7 @@ class ModelHost {
   bool has(std::string_view name) const;
 
   // Keeps the model in memory as long as somebody has one.
-  using EngineRef = std::shared_ptr<Engine>;
+  using EngineRef = std::shared_ptr<TextEngine>;
   // Calls ready(engine, null) at once when the model is there, else on the loading thread once it is; or
   // ready(null, error). An unknown name is an error that lists the known ones. A model that could not be loaded is
   // tried again.

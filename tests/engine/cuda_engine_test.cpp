@@ -46,7 +46,7 @@ TEST_F(CudaEngine, AnswersTogetherAreThoseAlone) {
   std::vector<EngineRequest> requests = this->requests();
   requests[3].choices = 3;
   requests[1].params.max_new_tokens = 7;
-  Engine engine(model, {.context = 256, .kv_bytes = 16 << 20});
+  TextEngine engine(model, {.context = 256, .kv_bytes = 16 << 20});
   std::vector<Heard> heard(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) ASSERT_TRUE(engine.submit(requests[i], listen(heard[i])));
   run_to_end(engine);
@@ -88,7 +88,7 @@ TEST_F(CudaEngine, RunsAhead) {
     requests[i].params.sampling.logprobs.reset();
     EXPECT_EQ(alone(model, requests[i], 0, DType::kF16, 256).tokens, expected[i]) << i;
   }
-  Engine engine(model, {.context = 256, .kv_bytes = 16 << 20});
+  TextEngine engine(model, {.context = 256, .kv_bytes = 16 << 20});
   std::vector<Heard> heard(requests.size());
   for (const size_t i : {size_t{0}, size_t{3}, size_t{1}}) ASSERT_TRUE(engine.submit(requests[i], listen(heard[i])));
   for (int i = 0; i < 5; ++i) engine.step();
@@ -117,7 +117,7 @@ TEST_F(CudaEngine, RunsAheadToTheContextsEnd) {
   EngineRequest request = requests()[0];
   request.params.max_new_tokens = -1;
   request.params.ignore_end = true;
-  Engine engine(model(), {.context = 48, .kv_bytes = 16 << 20});
+  TextEngine engine(model(), {.context = 48, .kv_bytes = 16 << 20});
   Heard heard;
   ASSERT_TRUE(engine.submit(request, listen(heard)));
   run_to_end(engine);
@@ -129,7 +129,7 @@ TEST_F(CudaEngine, RunsAheadToTheContextsEnd) {
 }
 
 TEST_F(CudaEngine, ListenersMayCancel) {
-  Engine engine(model(), {.context = 256, .kv_bytes = 16 << 20});
+  TextEngine engine(model(), {.context = 256, .kv_bytes = 16 << 20});
   const std::vector<EngineRequest> requests = this->requests();
   Heard stays, leaves;
   ASSERT_TRUE(engine.submit(requests[1], listen(stays)));

@@ -31,7 +31,7 @@ TEST_P(EngineFamilyTest, AnswersTogetherAreThoseAlone) {
   std::vector<EngineRequest> requests;
   for (uint32_t i = 0; i < 6; ++i) requests.push_back(request_of(joined(start, some_tokens(5 + 17 * i, 2 + i)), 30));
   for (const int64_t blocks : {16, 100}) {
-    Engine engine(model, {.context = 256, .kv_bytes = each > 0 ? blocks * each : 1 << 20, .max_batch_tokens = 20});
+    TextEngine engine(model, {.context = 256, .kv_bytes = each > 0 ? blocks * each : 1 << 20, .max_batch_tokens = 20});
     std::vector<Heard> heard(requests.size());
     for (size_t i = 0; i < requests.size(); ++i) {
       ASSERT_TRUE(engine.submit(requests[i], listen(heard[i])));
@@ -58,7 +58,7 @@ TEST(EngineWindowTest, HooksOnAttentionSeeAllOfALongText) {
   EngineRequest request = request_of(some_tokens(70, 1), 20);
   request.hooks.capture("blocks.1.attn.hook_attn_scores");
   request.capture = std::make_shared<HookCache>();
-  Engine engine(model, {.context = 256, .kv_bytes = 1 << 20, .max_batch_tokens = 24});
+  TextEngine engine(model, {.context = 256, .kv_bytes = 1 << 20, .max_batch_tokens = 24});
   Heard heard;
   ASSERT_TRUE(engine.submit(request, listen(heard)));
   run_to_end(engine);

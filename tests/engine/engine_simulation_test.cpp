@@ -79,7 +79,7 @@ class EngineSimulation : public testing::TestWithParam<Scene> {
 };
 
 TEST_P(EngineSimulation, EveryFinishedAnswerIsTheOneComputedAlone) {
-  Engine engine(model_, options());
+  TextEngine engine(model_, options());
   struct Asked {
     EngineRequest request;
     RequestId id = 0;

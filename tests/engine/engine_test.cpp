@@ -1,4 +1,4 @@
-#include "engine/engine.h"
+#include "engine/text_engine.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ EngineRequest request_of(std::vector<int32_t> prompt, int64_t max_new_tokens, fl
   return request;
 }
 
-void expect_all_free(const Engine& engine) {
+void expect_all_free(const TextEngine& engine) {
   const EngineSnapshot snapshot = engine.snapshot();
   EXPECT_EQ(snapshot.blocks_free + snapshot.blocks_cached, snapshot.blocks_total);
   EXPECT_EQ(snapshot.running + snapshot.waiting + snapshot.paused, 0);
@@ -54,7 +54,7 @@ class EmberEngineTest : public testing::Test {
 TEST_F(EmberEngineTest, AnswersTogetherAreThoseAlone) {
   const std::vector<EngineRequest> requests = wishes();
   for (const int64_t batch : {16, 512}) {
-    Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20, .max_batch_tokens = batch});
+    TextEngine engine(model_, {.context = 512, .kv_bytes = 64 << 20, .max_batch_tokens = batch});
     std::vector<Heard> heard(requests.size());
     for (size_t i = 0; i < requests.size(); ++i) ASSERT_TRUE(engine.submit(requests[i], listen(heard[i])));
     run_to_end(engine);
@@ -77,7 +77,7 @@ TEST_F(EmberEngineTest, ThreadsAndGuessesChangeNothing) {
   ThreadPool::instance().resize(3);
   EngineOptions options{.context = 512, .kv_bytes = 64 << 20};
   options.drafter = [](const TextModel&) { return std::make_unique<LookupDrafter>(); };
-  Engine engine(model_, options);
+  TextEngine engine(model_, options);
   std::vector<Heard> heard(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) engine.submit(requests[i], listen(heard[i]));
   run_to_end(engine);
@@ -91,7 +91,7 @@ TEST_F(EmberEngineTest, ChoicesShareThePromptAndDifferBySeed) {
   EngineRequest request = request_of(prompt_of(model_, "Tell me a story about a fox."), 30, 1.0f, 40);
   while (request.prompt.size() % 16 != 5) request.prompt.push_back(request.prompt.back());  // ends inside a block
   request.choices = 5;
-  Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20, .prefix_cache = false});
+  TextEngine engine(model_, {.context = 512, .kv_bytes = 64 << 20, .prefix_cache = false});
   Heard heard;
   engine.submit(request, listen(heard));
   run_to_end(engine);
@@ -109,7 +109,7 @@ TEST_F(EmberEngineTest, ChoicesShareThePromptAndDifferBySeed) {
 TEST_F(EmberEngineTest, EqualRequestsComputeOnce) {
   const EngineRequest request = request_of(prompt_of(model_, "Who are you?"), 40);
   const GenerateResult expected = alone(model_, request);
-  Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
+  TextEngine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
   std::vector<Heard> heard(4);
   engine.submit(request, listen(heard[0]));
   engine.submit(request, listen(heard[1]));
@@ -134,7 +134,7 @@ TEST_F(EmberEngineTest, EqualRequestsComputeOnce) {
 TEST_F(EmberEngineTest, APromptSeenBeforeIsNotReadAgain) {
   std::vector<int32_t> prompt = prompt_of(model_, "Tell me a story about a fox and a hen who live near a river.");
   prompt.resize(prompt.size() / 16 * 16 + 3, prompt.front());
-  Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
+  TextEngine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
   Heard first, second;
   engine.submit(request_of(prompt, 20), listen(first));
   run_to_end(engine);
@@ -156,7 +156,7 @@ TEST_F(EmberEngineTest, APromptSeenBeforeIsNotReadAgain) {
 
 TEST_F(EmberEngineTest, PromptsThatBeginAlikeAreReadTogether) {
   const std::vector<int32_t> start = prompt_of(model_, "Tell me a story about a fox and a hen who live near a river.");
-  Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
+  TextEngine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
   std::vector<Heard> heard(6);
   for (int32_t i = 0; i < 6; ++i) {
     std::vector<int32_t> prompt = start;
@@ -171,7 +171,7 @@ TEST_F(EmberEngineTest, PromptsThatBeginAlikeAreReadTogether) {
 TEST_F(EmberEngineTest, LogProbabilitiesOfThePrompt) {
   EngineRequest request = request_of(prompt_of(model_, "Who are you?"), 3);
   request.prompt_logprobs = 2;
-  Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20, .max_batch_tokens = 16});
+  TextEngine engine(model_, {.context = 512, .kv_bytes = 64 << 20, .max_batch_tokens = 16});
   Heard heard;
   engine.submit(request, listen(heard));
   run_to_end(engine);
@@ -195,7 +195,7 @@ TEST_F(EmberEngineTest, LogProbabilitiesOfThePrompt) {
 }
 
 TEST_F(EmberEngineTest, ACancelFreesEverythingWithinAStep) {
-  Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20, .max_batch_tokens = 16, .prefix_cache = false});
+  TextEngine engine(model_, {.context = 512, .kv_bytes = 64 << 20, .max_batch_tokens = 16, .prefix_cache = false});
   const std::vector<int32_t> prompt = prompt_of(model_, "Tell me a story about a fox and a hen who live near a river.");
   for (const int steps : {0, 1, 2, 8}) {  // in the queue, in the prompt, in the answer
     Heard heard;
@@ -215,7 +215,7 @@ TEST_F(EmberEngineTest, ACancelFreesEverythingWithinAStep) {
 }
 
 TEST_F(EmberEngineTest, DeadlinesEndWithWhatThereIs) {
-  Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
+  TextEngine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
   EngineRequest request = request_of(prompt_of(model_, "Tell me a story about a fox."), -1);
   request.params.ignore_end = true;
   request.deadline = EngineClock::now() - std::chrono::seconds(1);
@@ -234,7 +234,7 @@ TEST_F(EmberEngineTest, DeadlinesEndWithWhatThereIs) {
 }
 
 TEST_F(EmberEngineTest, AFullQueueTurnsAway) {
-  Engine engine(model_, {.context = 128, .kv_bytes = 64 << 20, .max_running = 1, .max_waiting = 2});
+  TextEngine engine(model_, {.context = 128, .kv_bytes = 64 << 20, .max_running = 1, .max_waiting = 2});
   std::vector<Heard> heard(4);
   const auto submit = [&](size_t i) {
     return engine.submit(request_of({1, static_cast<int32_t>(i)}, 3), listen(heard[i])).has_value();
@@ -252,7 +252,7 @@ TEST_F(EmberEngineTest, AFullQueueTurnsAway) {
 }
 
 TEST_F(EmberEngineTest, WhatCannotBeAnsweredIsRefused) {
-  Engine engine(model_, {.context = 32, .kv_bytes = 64 << 20});
+  TextEngine engine(model_, {.context = 32, .kv_bytes = 64 << 20});
   const auto submit = [&](EngineRequest request) { engine.submit(std::move(request), [](const RequestEvent&) {}); };
   EXPECT_ERROR(submit(request_of({}, 3)), kInvalidArgument, "the prompt is empty");
   EXPECT_ERROR(submit(request_of(std::vector<int32_t>(33, 1), 3)), kInvalidArgument,
@@ -265,12 +265,12 @@ TEST_F(EmberEngineTest, WhatCannotBeAnsweredIsRefused) {
   request.params.sampling.top_p = 2;
   EXPECT_ERROR(submit(request), kInvalidArgument, "top_p");
   const EngineOptions tiny{.context = 512, .kv_bytes = 1 << 16};
-  EXPECT_ERROR(Engine(model_, tiny), kOutOfMemory, "keys and values of 512 tokens need");
+  EXPECT_ERROR(TextEngine(model_, tiny), kOutOfMemory, "keys and values of 512 tokens need");
   EXPECT_FALSE(engine.step());
 }
 
 TEST_F(EmberEngineTest, HooksSeeEveryTokenOfTheirOwnRequestAlone) {
-  Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20, .max_batch_tokens = 24});
+  TextEngine engine(model_, {.context = 512, .kv_bytes = 64 << 20, .max_batch_tokens = 24});
   const std::vector<int32_t> prompt = prompt_of(model_, "Tell me a story about a fox.");
   std::vector<Heard> heard(3);
   engine.submit(request_of(prompt, 12), listen(heard[0]));
@@ -294,7 +294,7 @@ TEST_F(EmberEngineTest, HooksSeeEveryTokenOfTheirOwnRequestAlone) {
 }
 
 TEST_F(EmberEngineTest, HooksThatFailFailTheirRequestAlone) {
-  Engine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
+  TextEngine engine(model_, {.context = 512, .kv_bytes = 64 << 20});
   const std::vector<int32_t> prompt = prompt_of(model_, "Tell me a story about a fox.");
   const auto last = static_cast<int64_t>(prompt.size());
   std::vector<Heard> heard(4);

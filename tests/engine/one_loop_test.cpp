@@ -66,7 +66,7 @@ TEST_P(OneLoopTest, AnInlineGeneratorAndABusyEngineAnswerAlike) {
   for (int i = 0; i < 60; ++i) requests.push_back(some_request());
   std::vector<Heads> heard(requests.size());
   std::atomic<int> left = static_cast<int>(requests.size());
-  Engine engine(model, options);
+  TextEngine engine(model, options);
   {
     const EngineThread thread(engine);
     for (size_t i = 0; i < requests.size(); ++i) {
@@ -83,7 +83,7 @@ TEST_P(OneLoopTest, AnInlineGeneratorAndABusyEngineAnswerAlike) {
   LookupDrafter lookup(1, 3);
   for (size_t i = 0; i < requests.size(); ++i) {
     GenerateParams params;
-    static_cast<AnswerParams&>(params) = requests[i].params;
+    static_cast<GenerationParams&>(params) = requests[i].params;
     if (i % 3 == 0) params.drafter = &lookup;
     Heads alone;
     alone.result = generator.generate(requests[i].prompt, params, [&](const GenerateEvent& event) {
@@ -142,7 +142,7 @@ TEST(BatchedDraftTest, AnswersAreThoseWithoutDrafts) {
     const auto model = tiny_text_model(family);
     EngineOptions options{.context = 128, .kv_bytes = 1 << 22};
     options.drafter = [&](const TextModel& target) { return std::make_unique<ModelDrafter>(model, target, options); };
-    Engine engine(model, options);
+    TextEngine engine(model, options);
     std::vector<EngineRequest> requests(8);
     std::vector<Heard> heard(requests.size());
     for (size_t i = 0; i < requests.size(); ++i) {

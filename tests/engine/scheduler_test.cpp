@@ -7,6 +7,26 @@
 namespace wick {
 namespace {
 
+// Wants tokens for ever, or until it is told otherwise.
+class EndlessTask final : public Task {
+ public:
+  explicit EndlessTask(Priority priority) : priority_(priority) {}
+
+  Priority priority() const override { return priority_; }
+  bool shares_prefix() const override { return true; }
+  bool goes_on(const Sequence&) const override { return goes_on_; }
+  void begin(TaskHost&) override {}
+  void settle(TaskHost&) override {}
+  bool is_over() const override { return false; }
+  void end(StopReason) override {}
+  void fail(const Error&) override {}
+
+  bool goes_on_ = true;
+
+ private:
+  Priority priority_;
+};
+
 // A scheduler whose passes are only thought of: tokens appear, nothing is computed.
 class SchedulerTest : public testing::Test {
  protected:
@@ -21,11 +41,9 @@ class SchedulerTest : public testing::Test {
 
   Sequence& add(size_t prompt, double now, Priority priority = Priority::kNormal) {
     auto sequence = std::make_unique<Sequence>();
-    sequence->request = std::make_shared<OpenRequest>();
-    sequence->request->wanted.priority = priority;
+    sequence->task = std::make_shared<EndlessTask>(priority);
     sequence->tokens = some_tokens(prompt, ++seed_);
     sequence->prompt_tokens = static_cast<int64_t>(prompt);
-    sequence->answer.emplace(*model_, AnswerParams(), sequence->tokens);
     return scheduler_->add(std::move(sequence), now);
   }
   // One pass; who reaches the end of the text gets one more token.
@@ -196,9 +214,7 @@ TEST_F(SchedulerTest, PlansAheadWhereNobodyComesOrGoes) {
   EXPECT_TRUE(scheduler_->try_plan_ahead(plan));
   EXPECT_FALSE(scheduler_->try_plan_ahead({plan[0]}));  // another one runs
   EXPECT_FALSE(scheduler_->try_plan_ahead({plan[0], {&second, 39}}));
-  AnswerParams one;
-  one.max_new_tokens = 1;
-  second.answer.emplace(*model_, one, second.tokens);
+  static_cast<EndlessTask&>(*second.task).goes_on_ = false;
   EXPECT_FALSE(scheduler_->try_plan_ahead(plan));  // it ends with this pass
 }
 

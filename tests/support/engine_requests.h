@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
 #include "engine/generator.h"
+#include "engine/text_engine.h"
 
 namespace wick {
 
@@ -46,12 +46,12 @@ inline GenerateResult alone(const std::shared_ptr<const TextModel>& model, const
                             int64_t choice = 0, DType kv_dtype = DType::kF16, int64_t context = 0) {
   Generator generator(model, {.context = context, .kv_dtype = kv_dtype});
   GenerateParams params;
-  static_cast<AnswerParams&>(params) = request.params;
+  static_cast<GenerationParams&>(params) = request.params;
   params.sampling.seed += static_cast<uint64_t>(choice);
   return generator.generate(request.prompt, params);
 }
 
-inline void run_to_end(Engine& engine) {
+inline void run_to_end(TextEngine& engine) {
   while (engine.step()) {
   }
 }

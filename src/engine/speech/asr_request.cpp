@@ -5,7 +5,7 @@
 
 namespace wick {
 
-AsrRequest::AsrRequest(Engine& engine, EngineRequest request) : engine_(engine) {
+AsrRequest::AsrRequest(TextEngine& engine, EngineRequest request) : engine_(engine) {
   const auto listener = [state = state_](const RequestEvent& event) {
     const std::lock_guard lock(state->mutex);
     state->text += event.text;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/text_engine.h"
 
 namespace wick {
 
@@ -15,7 +15,7 @@ namespace wick {
 class AsrRequest {
  public:
   // Waits while the engine's queue is full. Throws as Engine::submit() does, Error(kCancelled) when the engine ends.
-  AsrRequest(Engine& engine, EngineRequest request);
+  AsrRequest(TextEngine& engine, EngineRequest request);
   ~AsrRequest();
   AsrRequest(const AsrRequest&) = delete;
   AsrRequest& operator=(const AsrRequest&) = delete;
@@ -38,7 +38,7 @@ class AsrRequest {
     std::optional<Error> error;
     bool is_over() const { return result || error; }
   };
-  Engine& engine_;
+  TextEngine& engine_;
   std::shared_ptr<State> state_ = std::make_shared<State>();
   RequestId id_ = 0;
 };

@@ -17,7 +17,7 @@ namespace wick {
 struct AsrEar {
   const Qwen3Asr& model;
   const TextModel& text;
-  Engine& engine;
+  TextEngine& engine;
   const ForcedAligner* aligner = nullptr;  // tells the times of words
 };
 

@@ -115,7 +115,7 @@ Qwen3AsrRecognizer::Qwen3AsrRecognizer(const std::filesystem::path& path, const 
   const int64_t free_bytes = machine_info().memory_available.value_or(kMostKvBytes * 2);
   engine.kv_bytes = std::min(kMostKvBytes, free_bytes / 2);
   engine.max_waiting = 1 << 20;  // those who ask wait for an answer before they ask for much more
-  engine_ = std::make_unique<Engine>(text_, engine);
+  engine_ = std::make_unique<TextEngine>(text_, engine);
   thread_ = std::make_unique<EngineThread>(*engine_);
 
   facts_.label = text_->name();

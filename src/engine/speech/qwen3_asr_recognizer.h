@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "engine/engine.h"
 #include "engine/speech/asr_utterance.h"
 #include "engine/speech/forced_aligner.h"
 #include "engine/speech/recognizer.h"
+#include "engine/text_engine.h"
 #include "engine/text_model.h"
 #include "models/speech/asr_prompt.h"
 #include "models/speech/qwen3_asr.h"
@@ -26,7 +26,7 @@ class Qwen3AsrRecognizer final : public SpeechRecognizer {
 
   // For those who look inside.
   const Qwen3Asr& model() const { return *asr_; }
-  Engine& engine() const { return *engine_; }
+  TextEngine& engine() const { return *engine_; }
 
  private:
   void check(const RecognizeOptions& options) const;
@@ -35,7 +35,7 @@ class Qwen3AsrRecognizer final : public SpeechRecognizer {
   std::shared_ptr<const Qwen3Asr> asr_;
   std::shared_ptr<const TextModel> text_;
   std::shared_ptr<const ForcedAligner> aligner_;  // null: nobody tells the times of words
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<TextEngine> engine_;
   std::unique_ptr<EngineThread> thread_;
   RecognizerFacts facts_;
   double piece_seconds_;  // that suit the model

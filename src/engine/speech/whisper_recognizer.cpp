@@ -1,6 +1,7 @@
 #include "engine/speech/whisper_recognizer.h"
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "engine/speech/whisper_run.h"
@@ -42,6 +43,17 @@ std::vector<WhisperDecoder::Head> alignment_heads_of(const Whisper& model, const
   return heads;
 }
 
+// What was heard is different in each window, so that no text begins like another.
+EngineOptions engine_options() {
+  constexpr int64_t kMostKvBytes = int64_t{2} << 30;
+  EngineOptions options;
+  options.kv_bytes = std::min(kMostKvBytes, machine_info().memory_available.value_or(kMostKvBytes * 2) / 2);
+  options.max_waiting = 1 << 20;  // who waits for a window asks for no other
+  options.first_token_seconds = options.next_token_seconds = 0;
+  options.prefix_cache = false;
+  return options;
+}
+
 }  // namespace
 
 std::shared_ptr<const SpeechRecognizer> WhisperRecognizer::load(const fs::path& path, const ModelOptions& options) {
@@ -65,6 +77,7 @@ WhisperRecognizer::WhisperRecognizer(std::string label, std::unique_ptr<const Wh
       tokenizer_(std::move(tokenizer)),
       rules_(tokens_of(tokenizer_, *model_, generation), tokenizer_, model_->config().vocabulary, generation),
       files_(std::move(files)) {
+  engine_ = std::make_unique<Engine>(model_->decoder(), engine_options(), model_->decoder().facts().max_context);
   alignment_heads_ = alignment_heads_of(*model_, generation);
   facts_.label = std::move(label);
   facts_.family = "whisper";
@@ -81,6 +94,11 @@ WhisperRecognizer::WhisperRecognizer(std::string label, std::unique_ptr<const Wh
 WhisperRecognizer::~WhisperRecognizer() {
   is_ending_ = true;
   if (large_pages_.joinable()) large_pages_.join();
+}
+
+void WhisperRecognizer::run(const std::shared_ptr<Task>& task) const {
+  engine_->submit(task);
+  engine_->run_until([&] { return task->is_over(); });
 }
 
 void WhisperRecognizer::use_large_pages() const {

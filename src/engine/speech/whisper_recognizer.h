@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/mapped_file.h"
+#include "engine/engine.h"
 #include "engine/speech/recognizer.h"
 #include "engine/speech/whisper_rules.h"
 #include "models/speech/whisper.h"
@@ -35,11 +36,14 @@ class WhisperRecognizer final : public SpeechRecognizer {
   class Run;
   // Moves the weights into large pages in the background, once: a long recording is worth it.
   void use_large_pages() const;
+  // Returns when a task is over. Passes are run by the threads that wait for them, those of all recordings together.
+  void run(const std::shared_ptr<Task>& task) const;
 
   std::unique_ptr<const Whisper> model_;
   Tokenizer tokenizer_;
   WhisperRules rules_;
   std::vector<WhisperDecoder::Head> alignment_heads_;
+  std::unique_ptr<Engine> engine_;
   RecognizerFacts facts_;
   std::vector<std::shared_ptr<const MappedFile>> files_;
   mutable std::once_flag large_pages_once_;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/compute_turn.h"
 #include "media/energy_scorer.h"
 #include "media/log_mel.h"
 #include "media/voice_activity.h"
@@ -27,8 +28,7 @@ WhisperRecognizer::Run::Run(const WhisperRecognizer& on, AudioReader& sound, con
       options_(options),
       callback_(callback),
       language_(checked_language()),
-      window_samples_(on.model_->config().frames() * kMelHop),
-      search_(*on.model_, on.rules_, std::max(options.beams, kDraws)) {
+      window_samples_(on.model_->config().frames() * kMelHop) {
   const std::string_view context = without_blanks(options.context);
   if (context.empty()) return;
   EncodeOptions plain;
@@ -91,35 +91,50 @@ bool WhisperRecognizer::Run::somebody_speaks() const {
 void WhisperRecognizer::Run::pass_over_silence() {
   const auto all = static_cast<int64_t>(window_.size());
   advance(over_ ? all : all - std::min(kKeptOfSilence, all / 4));
-  wanted_ = callback_({.done = static_cast<double>(begin_) / kSamplesPerSecond});
+  wanted_ = callback_({.done = static_cast<double>(begin_) / kSamplesPerSecond, .text = {}});
 }
 
 void WhisperRecognizer::Run::hear_window() {
   if (options_.skips_silence && !somebody_speaks()) return pass_over_silence();
   if (windows_ > 0) on_.use_large_pages();
   listen();
-  size_t start = 0;
-  const std::vector<int32_t> prompt = make_prompt(start);
-  const float no_speech = timed(result_.took.prompt, [&] { return search_.read_prompt(prompt, start); });
-  WhisperSearchOptions how;
-  how.temperature = options_.temperature;
-  how.beams = options_.beams;
-  how.draws = kDraws;
-  how.seed = options_.seed;
-  how.stream = windows_++;
-  const WhisperDecision made =
-      timed(result_.took.decoder, [&] { return write_window(search_, on_.tokenizer_, tokens_, no_speech, how); });
+  const WhisperDecision made = write();
   if (made.is_silence) return pass_over_silence();
   take_text(made);
+}
+
+// The text of the window, in passes with those of other recordings.
+WhisperDecision WhisperRecognizer::Run::write() {
+  WhisperSearchOptions first;
+  first.temperature = options_.temperature;
+  first.beams = options_.beams;
+  first.draws = kDraws;
+  first.seed = options_.seed;
+  first.stream = windows_++;
+  WhisperAttempts attempts(on_.tokenizer_, tokens_, first);
+  const auto task = std::make_shared<WhisperTask>(
+      *on_.model_, on_.rules_, heard_, make_prompt(), attempts.options(),
+      [&](const WhisperText& text, float no_speech) { return attempts.judge(text, no_speech); });
+  on_.run(task);
+  task->check();
+  result_.took.prompt += task->prompt_seconds();
+  result_.took.decoder += task->decode_seconds();
+  return attempts.decision();
 }
 
 void WhisperRecognizer::Run::listen() {
   const Whisper& model = *on_.model_;
   const LogMelOptions features{static_cast<int>(model.config().bins), window_samples_};
   const Tensor mel = timed(result_.took.mel, [&] { return log_mel(window_, features); });
-  const Tensor heard = timed(result_.took.encoder, [&] { return model.encoder().encode(mel); });
-  search_.hear(timed(result_.took.prompt, [&] { return model.decoder().state_for(heard, DType::kF16); }));
-  if (!language_) language_ = tokens_.languages[search_.detect_language()].language;
+  {
+    const std::lock_guard turn(compute_turn());
+    const Tensor heard = timed(result_.took.encoder, [&] { return model.encoder().encode(mel); });
+    heard_ = timed(result_.took.prompt, [&] { return model.decoder().state_for(heard, DType::kF16); });
+  }
+  if (language_) return;
+  const auto task = std::make_shared<WhisperLanguageTask>(on_.rules_, heard_);
+  on_.run(task);
+  language_ = tokens_.languages[task->found()].language;
 }
 
 size_t WhisperRecognizer::Run::most_told() const {
@@ -132,18 +147,18 @@ std::vector<int32_t> WhisperRecognizer::Run::start_tokens() const {
           options_.task == SpeechTask::kTranslate ? tokens_.translate : tokens_.transcribe};
 }
 
-std::vector<int32_t> WhisperRecognizer::Run::make_prompt(size_t& start) const {
+WhisperPrompt WhisperRecognizer::Run::make_prompt() const {
   std::vector<int32_t> prompt;
   if (const size_t count = std::min(said_.size(), most_told()); count > 0) {
     prompt.push_back(tokens_.previous);
     prompt.insert(prompt.end(), said_.end() - static_cast<ptrdiff_t>(count), said_.end());
   }
-  start = prompt.size();
+  const size_t start = prompt.size();
   const std::vector<int32_t> begin = start_tokens();
   prompt.insert(prompt.end(), begin.begin(), begin.end());
   const bool fits = begin_ == 0 && over_;  // longer sound needs times to go from window to window
   if (options_.times == TimeDetail::kNone && fits) prompt.push_back(tokens_.no_times);
-  return prompt;
+  return {std::move(prompt), start};
 }
 
 }  // namespace wick

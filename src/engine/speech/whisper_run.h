@@ -33,8 +33,8 @@ class WhisperRecognizer::Run {
 
   size_t most_told() const;  // tokens of what was said before
   std::vector<int32_t> start_tokens() const;
-  // What was said before, then what to do, which begins at `start`.
-  std::vector<int32_t> make_prompt(size_t& start) const;
+  WhisperPrompt make_prompt() const;  // what was said before, then what to do
+  WhisperDecision write();
 
   void take_text(const WhisperDecision& made);
   // The words of a text, by where its tokens look when the model reads it without times.
@@ -59,7 +59,7 @@ class WhisperRecognizer::Run {
   RecognizeCallback callback_;
   const WhisperLanguage* language_;  // null: not known yet
   int64_t window_samples_;
-  WhisperSearch search_;
+  RecurrentState heard_;  // in the window
 
   std::vector<float> window_;  // of sound, from sample begin_ on
   int64_t begin_ = 0;

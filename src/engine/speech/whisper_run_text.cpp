@@ -67,7 +67,7 @@ std::vector<WhisperRecognizer::Run::TimedWord> WhisperRecognizer::Run::words_of(
   constexpr int64_t kSamplesPerPosition = 2 * kMelHop;
   const auto positions = std::max<int64_t>(static_cast<int64_t>(window_.size()) / kSamplesPerPosition, 1);
   // The row of a token tells where the next one is: rows from the one before the text on.
-  const Tensor looks = on_.model_->decoder().look_at_heard(read, search_.heard(), on_.alignment_heads_, positions);
+  const Tensor looks = on_.model_->decoder().look_at_heard(read, heard_, on_.alignment_heads_, positions);
   const std::vector<int64_t> begins = align_rows(looks, first, static_cast<int64_t>(read.size()) - 1);
   std::vector<RecognizedWord> words = time_words(split, begins, logprobs, WhisperTokens::kSecondsPerTime);
   std::vector<TimedWord> made;

@@ -13,22 +13,28 @@ std::string text_of(std::span<const int32_t> written, const Tokenizer& tokenizer
   return tokenizer.decode(text);
 }
 
-WhisperDecision write_window(WhisperSearch& search, const Tokenizer& tokenizer, const WhisperTokens& tokens,
-                             float no_speech, WhisperSearchOptions options) {
+WhisperAttempts::WhisperAttempts(const Tokenizer& tokenizer, const WhisperTokens& tokens,
+                                 const WhisperSearchOptions& options)
+    : tokenizer_(tokenizer), tokens_(tokens), options_(options) {}
+
+WhisperSearchOptions WhisperAttempts::options() const {
+  WhisperSearchOptions options = options_;
+  options.temperature += static_cast<float>(attempt_) * WhisperLimits::kTemperatureStep;
+  options.stream = options_.stream * 64 + static_cast<uint64_t>(attempt_);
+  return options;
+}
+
+std::optional<WhisperSearchOptions> WhisperAttempts::judge(const WhisperText& text, float no_speech) {
   using Limits = WhisperLimits;
-  const float first = options.temperature;
-  const uint64_t windows_stream = options.stream * 64;
-  for (int step = 0;; ++step) {
-    options.temperature = first + static_cast<float>(step) * Limits::kTemperatureStep;
-    options.stream = windows_stream + static_cast<uint64_t>(step);
-    WhisperDecision made{search.write(options), options.temperature, no_speech};
-    made.compression = compression_ratio(text_of(made.text.tokens, tokenizer, tokens));
-    const bool guesses = made.text.mean_logprob() < Limits::kMeanLogprob;
-    made.is_silence = no_speech > Limits::kNoSpeech && guesses;
-    const bool good = !guesses && made.compression <= Limits::kCompression;
-    const bool last = options.temperature + Limits::kTemperatureStep > Limits::kHighestTemperature + 1e-3f;
-    if (good || made.is_silence || last) return made;
-  }
+  made_ = {text, options().temperature, no_speech};
+  made_.compression = compression_ratio(text_of(text.tokens, tokenizer_, tokens_));
+  const bool guesses = text.mean_logprob() < Limits::kMeanLogprob;
+  made_.is_silence = no_speech > Limits::kNoSpeech && guesses;
+  const bool good = !guesses && made_.compression <= Limits::kCompression;
+  const bool last = made_.temperature + Limits::kTemperatureStep > Limits::kHighestTemperature + 1e-3f;
+  if (good || made_.is_silence || last) return std::nullopt;
+  ++attempt_;
+  return options();
 }
 
 }  // namespace wick

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/speech/whisper_search.h"
+#include "engine/speech/whisper_task.h"
 
 namespace wick {
 
@@ -23,9 +23,24 @@ struct WhisperDecision {
   bool is_silence = false;
 };
 
-// Looks for the text of the prompt that `search` has read, at one temperature after the other until it is good enough.
-WhisperDecision write_window(WhisperSearch& search, const Tokenizer& tokenizer, const WhisperTokens& tokens,
-                             float no_speech, WhisperSearchOptions options);
+// Tries one temperature after the other, until a text is good enough.
+class WhisperAttempts {
+ public:
+  // `options`: of the first attempt; the stream is the number of the window. The others must live longer.
+  WhisperAttempts(const Tokenizer& tokenizer, const WhisperTokens& tokens, const WhisperSearchOptions& options);
+
+  WhisperSearchOptions options() const;  // of the present attempt
+  // How to try again; nothing when decision() has the text that stays.
+  std::optional<WhisperSearchOptions> judge(const WhisperText& text, float no_speech);
+  const WhisperDecision& decision() const { return made_; }
+
+ private:
+  const Tokenizer& tokenizer_;
+  const WhisperTokens& tokens_;
+  WhisperSearchOptions options_;
+  int attempt_ = 0;
+  WhisperDecision made_;
+};
 
 // What the text tokens among these say.
 std::string text_of(std::span<const int32_t> written, const Tokenizer& tokenizer, const WhisperTokens& tokens);

@@ -75,7 +75,7 @@ EngineRequest engine_request(const ChoicesRequest& request, const TextModel& mod
   return job;
 }
 
-void check_length(const std::vector<int32_t>& prompt, const Engine& engine, const std::string& param) {
+void check_length(const std::vector<int32_t>& prompt, const TextEngine& engine, const std::string& param) {
   if (std::ssize(prompt) <= engine.context()) return;
   throw RequestError(param, cat(param, " takes ", prompt.size(), " tokens, but the context is ", engine.context()),
                      "context_length_exceeded");
@@ -126,7 +126,7 @@ Value template_messages(const std::vector<ChatMessage>& messages, const ChatTemp
   return Value::list(std::move(list));
 }
 
-ChatJob make_chat_job(const ChatRequest& request, const Engine& engine, GrammarCache& grammars) {
+ChatJob make_chat_job(const ChatRequest& request, const TextEngine& engine, GrammarCache& grammars) {
   const TextModel& model = engine.model();
   if (!model.chat_template()) {
     throw RequestError("model", cat(model.name(), " has no chat template; use /v1/completions"), "unsupported_value");
@@ -154,7 +154,7 @@ ChatJob make_chat_job(const ChatRequest& request, const Engine& engine, GrammarC
   return job;
 }
 
-std::vector<EngineRequest> make_completion_jobs(const CompletionRequest& request, const Engine& engine,
+std::vector<EngineRequest> make_completion_jobs(const CompletionRequest& request, const TextEngine& engine,
                                                 GrammarCache& grammars) {
   const TextModel& model = engine.model();
   EngineRequest plain = engine_request(request, model);

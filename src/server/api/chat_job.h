@@ -1,7 +1,7 @@
 #pragma once
 
-#include "engine/engine.h"
 #include "engine/response_format.h"
+#include "engine/text_engine.h"
 #include "server/api/chat_request.h"
 #include "server/api/completion_request.h"
 #include "server/api/grammar_cache.h"
@@ -16,9 +16,9 @@ struct ChatJob {
 
 // Renders the template, compiles grammars and chooses the parameters. Throws RequestError, or Error(kInvalidArgument)
 // when the template refuses the messages.
-ChatJob make_chat_job(const ChatRequest& request, const Engine& engine, GrammarCache& grammars);
+ChatJob make_chat_job(const ChatRequest& request, const TextEngine& engine, GrammarCache& grammars);
 // One per prompt.
-std::vector<EngineRequest> make_completion_jobs(const CompletionRequest& request, const Engine& engine,
+std::vector<EngineRequest> make_completion_jobs(const CompletionRequest& request, const TextEngine& engine,
                                                 GrammarCache& grammars);
 
 // The messages as templates want them.

@@ -51,7 +51,7 @@ struct EngineAnswer {
 
 }  // namespace
 
-InsideWork::InsideWork(Inspector& inspector, std::shared_ptr<Engine> engine, std::shared_ptr<HttpExchange> exchange)
+InsideWork::InsideWork(Inspector& inspector, std::shared_ptr<TextEngine> engine, std::shared_ptr<HttpExchange> exchange)
     : inspector_(inspector),
       engine_(std::move(engine)),
       exchange_(std::move(exchange)),

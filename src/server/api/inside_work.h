@@ -13,7 +13,7 @@ namespace wick {
 // RequestError, and stops between two passes when the client goes.
 class InsideWork {
  public:
-  InsideWork(Inspector& inspector, std::shared_ptr<Engine> engine, std::shared_ptr<HttpExchange> exchange);
+  InsideWork(Inspector& inspector, std::shared_ptr<TextEngine> engine, std::shared_ptr<HttpExchange> exchange);
 
   void lens(const LensRequest& wanted);
   void attention(const AttentionRequest& wanted);
@@ -36,7 +36,7 @@ class InsideWork {
   void finish_events();
 
   Inspector& inspector_;
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<TextEngine> engine_;
   std::shared_ptr<HttpExchange> exchange_;
   const Tokenizer& tokenizer_;
   const LanguageInterp model_;

@@ -39,7 +39,7 @@ OrderedJson snapshot_json(std::string_view model, const EngineSnapshot& snapshot
   OrderedJson sequences = OrderedJson::array();
   for (const SequenceView& sequence : snapshot.sequences) {
     sequences.push_back({{"request", sequence.request},
-                         {"choice", sequence.choice},
+                         {"choice", sequence.index},
                          {"phase", to_string(sequence.phase)},
                          {"priority", to_string(sequence.priority)},
                          {"prompt", sequence.prompt_tokens},

@@ -1,4 +1,4 @@
-#include "engine/answer.h"
+#include "engine/generation.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +8,7 @@
 
 namespace wick {
 
-Answer::Answer(const TextModel& model, const AnswerParams& params, std::span<const int32_t> prompt)
+Generation::Generation(const TextModel& model, const GenerationParams& params, std::span<const int32_t> prompt)
     : model_(model),
       params_(params),
       sampler_(params.sampling, model.model().facts().vocabulary,
@@ -21,7 +21,7 @@ Answer::Answer(const TextModel& model, const AnswerParams& params, std::span<con
 }
 
 // A model with damaged weights is named as such, with the tensor at fault.
-void Answer::check_numbers(std::span<const float> logits) const {
+void Generation::check_numbers(std::span<const float> logits) const {
   int bad = 0;  // without leaving early: the compiler then looks at many at once
   for (const float x : logits) bad |= x != x;
   if (bad == 0) return;
@@ -30,7 +30,7 @@ void Answer::check_numbers(std::span<const float> logits) const {
                                        weight.empty() ? ", though its weights are numbers" : cat(": ", weight)));
 }
 
-void Answer::add_draw(int64_t ahead, TokenDraws& to) {
+void Generation::add_draw(int64_t ahead, TokenDraws& to) {
   std::optional<TokenDraw> draw = guide_ && ahead > 0 ? std::nullopt : sampler_.plain_draw(ahead);
   if (draw && guide_) {
     try {
@@ -49,7 +49,7 @@ void Answer::add_draw(int64_t ahead, TokenDraws& to) {
   to.rows.push_back(draw.value_or(TokenDraw{.needs_row = true}));
 }
 
-Answer::Step Answer::take(const TokenLogits& logits) {
+Generation::Step Generation::take(const TokenLogits& logits) {
   Step step;
   if (logits.drawn >= 0) {
     step.choice.token = logits.drawn;
@@ -73,16 +73,16 @@ Answer::Step Answer::take(const TokenLogits& logits) {
   return step;
 }
 
-int64_t Answer::tokens_left() const {
+int64_t Generation::tokens_left() const {
   if (params_.max_new_tokens < 0) return std::numeric_limits<int64_t>::max();
   return params_.max_new_tokens - static_cast<int64_t>(tokens_.size());
 }
 
-void Answer::end(StopReason reason) {
+void Generation::end(StopReason reason) {
   if (!reason_) reason_ = reason;
 }
 
-std::string Answer::finish(GenerateResult& result) {
+std::string Generation::finish(GenerateResult& result) {
   std::string rest = stream_.finish();
   text_ += rest;
   if (stream_.stopped()) reason_ = StopReason::kStopString;

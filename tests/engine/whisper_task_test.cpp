@@ -5,7 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "engine/speech/whisper_search.h"
+#include "engine/engine.h"
+#include "engine/speech/whisper_task.h"
 #include "ops/log_softmax.h"
 #include "support/tiny_whisper.h"
 #include "tensor/create.h"
@@ -79,11 +80,29 @@ class SearchTest : public testing::Test {
     return best.first;
   }
 
-  WhisperText write(const WhisperSearchOptions& options) {
-    WhisperSearch search(*model_, rules_, 5);
-    search.hear(heard_);
-    search.read_prompt(kPrompt, kStart);
-    return search.write(options);
+  static EngineOptions options(int64_t batch_tokens = 512) {
+    EngineOptions options;
+    options.kv_bytes = 16 << 20;
+    options.prefix_cache = false;
+    options.max_batch_tokens = batch_tokens;
+    return options;
+  }
+  std::shared_ptr<WhisperTask> task(const WhisperSearchOptions& how, WhisperText* made) {
+    const auto take = [made](const WhisperText& text, float) {
+      *made = text;
+      return std::nullopt;
+    };
+    const std::vector<int32_t> prompt(std::begin(kPrompt), std::end(kPrompt));
+    return std::make_shared<WhisperTask>(*model_, rules_, heard_, WhisperPrompt{prompt, kStart}, how, take);
+  }
+  WhisperText write(const WhisperSearchOptions& how) {
+    Engine engine(model_->decoder(), options(), 64);
+    WhisperText made;
+    const auto task = this->task(how, &made);
+    engine.submit(task);
+    engine.run_until([&] { return task->is_over(); });
+    task->check();
+    return made;
   }
 
   std::unique_ptr<Whisper> model_ = Whisper::load(family_folder("whisper"));
@@ -156,33 +175,92 @@ TEST_F(SearchTest, TakesTheBestOfTheTextsDrawn) {
   EXPECT_EQ(score(best), expected);
 }
 
-TEST_F(SearchTest, OneWindowAfterTheOther) {
-  WhisperSearch search(*model_, rules_, 5);
-  WhisperSearchOptions beams;
-  beams.beams = 4;
-  const WhisperText first = write({}), second = write(beams);
-  for (int round = 0; round < 20; ++round) {  // blocks are given back
-    search.hear(heard_);
-    search.detect_language();
-    const float no_speech = search.read_prompt(kPrompt, kStart);
-    const std::vector<float> row = logits({}, kStart);
-    const std::vector<float> expected = log_softmax(from_vector(row, {1, 200}), -1).to_vector<float>();
-    EXPECT_FLOAT_EQ(no_speech, std::exp(expected[97]));
-    EXPECT_EQ(search.write({}).tokens, first.tokens);
-    EXPECT_EQ(search.write(beams).tokens, second.tokens);
+// Many windows in one engine, at once and one after the other, in little memory and in small passes.
+TEST_F(SearchTest, WindowsShareAnEngine) {
+  std::vector<WhisperSearchOptions> all;
+  for (const int64_t beams : {1, 2, 4}) all.push_back({.beams = beams});
+  for (const uint64_t seed : {1, 2, 3}) all.push_back({.temperature = 0.9f, .seed = seed});
+  std::vector<WhisperText> alone;
+  for (const WhisperSearchOptions& how : all) alone.push_back(write(how));
+  const int64_t block = KvCache::bytes_per_block(model_->decoder().facts().kv_layers, DType::kF16);
+  for (const int64_t blocks : {4, 7, 200}) {
+    for (const int64_t swap : {int64_t{0}, int64_t{1} << 20}) {
+      EngineOptions few = options(16);
+      few.kv_bytes = blocks * block;
+      few.swap_bytes = swap;
+      Engine engine(model_->decoder(), few, 64);
+      for (int round = 0; round < 2; ++round) {
+        std::vector<WhisperText> made(all.size());
+        std::vector<std::shared_ptr<WhisperTask>> tasks;
+        for (size_t i = 0; i < all.size(); ++i) tasks.push_back(task(all[i], &made[i]));
+        for (const auto& each : tasks) ASSERT_TRUE(engine.submit(each));
+        for (int steps = 0; engine.step(); ++steps) ASSERT_LT(steps, 20000) << "the engine goes round in circles";
+        for (size_t i = 0; i < all.size(); ++i) {
+          tasks[i]->check();
+          EXPECT_EQ(made[i].tokens, alone[i].tokens) << i << " in " << blocks << " blocks";
+          EXPECT_EQ(made[i].logprobs, alone[i].logprobs) << i;
+          EXPECT_EQ(tasks[i]->no_speech(), tasks[0]->no_speech());
+        }
+      }
+      const EngineSnapshot snapshot = engine.snapshot();
+      EXPECT_EQ(snapshot.blocks_free, snapshot.blocks_total);
+      EXPECT_EQ(snapshot.counters.preemptions > 0, blocks < 200);
+      if (blocks == 200) {
+        EXPECT_LT(snapshot.counters.steps, 2 * 40) << "they take part in the same passes";
+      }
+    }
   }
 }
 
+// A judge that is not content gets another text of the same window, as if it had been asked for at once.
+TEST_F(SearchTest, WritesAgainAsItIsTold) {
+  const WhisperSearchOptions first{.beams = 3}, second{.temperature = 0.6f, .seed = 5, .stream = 7};
+  std::vector<WhisperText> texts;
+  std::vector<float> no_speech;
+  const auto judge = [&](const WhisperText& text, float silence) -> std::optional<WhisperSearchOptions> {
+    texts.push_back(text);
+    no_speech.push_back(silence);
+    if (texts.size() == 2) return std::nullopt;
+    return second;
+  };
+  const std::vector<int32_t> prompt(std::begin(kPrompt), std::end(kPrompt));
+  const auto task = std::make_shared<WhisperTask>(*model_, rules_, heard_, WhisperPrompt{prompt, kStart}, first, judge);
+  Engine engine(model_->decoder(), options(), 64);
+  engine.submit(task);
+  engine.run_until([&] { return task->is_over(); });
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_EQ(texts[0].tokens, write(first).tokens);
+  EXPECT_EQ(texts[1].tokens, write(second).tokens);
+  const std::vector<float> row = logits({}, kStart);
+  const std::vector<float> expected = log_softmax(from_vector(row, {1, 200}), -1).to_vector<float>();
+  EXPECT_FLOAT_EQ(no_speech[0], std::exp(expected[97]));
+  EXPECT_EQ(no_speech[1], no_speech[0]);
+}
+
+TEST_F(SearchTest, AnEngineThatEndsIsAnError) {
+  WhisperText made;
+  const auto task = this->task({}, &made);
+  {
+    Engine engine(model_->decoder(), options(), 64);
+    engine.submit(task);
+    engine.step();
+  }
+  EXPECT_TRUE(task->is_over());
+  EXPECT_THROW(task->check(), Error);
+}
+
 TEST_F(SearchTest, TheLikeliestLanguage) {
-  WhisperSearch search(*model_, rules_, 1);
-  search.hear(heard_);
   ForwardBatch batch;
   batch.tokens = {kTinyStart};
   const std::vector<int32_t> blocks = {0};
   batch.sequences.push_back({1, 0, blocks, &heard_});
   batch.logit_rows = {0};
   const std::vector<float> row = model_->decoder().forward(batch, cache_).to_vector<float>();
-  EXPECT_EQ(static_cast<long>(search.detect_language()), std::max_element(&row[90], &row[93]) - &row[90]);
+  Engine engine(model_->decoder(), options(), 64);
+  const auto task = std::make_shared<WhisperLanguageTask>(rules_, heard_);
+  engine.submit(task);
+  engine.run_until([&] { return task->is_over(); });
+  EXPECT_EQ(static_cast<long>(task->found()), std::max_element(&row[90], &row[93]) - &row[90]);
 }
 
 }  // namespace

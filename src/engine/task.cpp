@@ -1,6 +1,5 @@
-#include "engine/request.h"
-
 #include "engine/snapshot.h"
+#include "engine/task.h"
 
 namespace wick {
 

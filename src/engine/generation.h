@@ -14,8 +14,8 @@
 
 namespace wick {
 
-// What an answer may look like and how long it may be.
-struct AnswerParams {
+// What a text may look like and how long it may be.
+struct GenerationParams {
   SamplingParams sampling;
   int64_t max_new_tokens = -1;     // -1: until the text ends or the context is full; 0: read the prompt only
   std::vector<std::string> stop;   // texts that end the answer; they are not part of it
@@ -24,15 +24,15 @@ struct AnswerParams {
   std::optional<Grammar> grammar;  // what the answer may look like
   GrammarStart grammar_start;      // what may stand before that
 
-  bool operator==(const AnswerParams&) const = default;
+  bool operator==(const GenerationParams&) const = default;
 };
 
-// One answer while it grows: chooses tokens, turns them into text and knows when it is over. The model must live
+// One text while it is generated: chooses tokens, turns them into text and knows when it is over. The model must live
 // longer. One thread at a time.
-class Answer {
+class Generation {
  public:
   // Throws Error(kInvalidArgument) for parameters out of range.
-  Answer(const TextModel& model, const AnswerParams& params, std::span<const int32_t> prompt);
+  Generation(const TextModel& model, const GenerationParams& params, std::span<const int32_t> prompt);
 
   struct Step {
     TokenChoice choice;
@@ -62,7 +62,7 @@ class Answer {
   void check_numbers(std::span<const float> logits) const;
 
   const TextModel& model_;
-  AnswerParams params_;
+  GenerationParams params_;
   Sampler sampler_;
   TextStream stream_;
   std::optional<GrammarGuide> guide_;
