@@ -159,10 +159,19 @@ class Splitter {
 
 }  // namespace
 
+std::string_view text_of(KnownPattern pattern) {
+  switch (pattern) {
+    case KnownPattern::kGpt2: return kGpt2Pattern;
+    case KnownPattern::kWords1: return kWords1Pattern;
+    case KnownPattern::kWords3: return kWords3Pattern;
+  }
+  return "";
+}
+
 std::optional<KnownPattern> known_pattern(std::string_view regex) {
-  if (regex == kGpt2Pattern) return KnownPattern::kGpt2;
-  if (regex == kWords1Pattern) return KnownPattern::kWords1;
-  if (regex == kWords3Pattern) return KnownPattern::kWords3;
+  for (const KnownPattern known : {KnownPattern::kGpt2, KnownPattern::kWords1, KnownPattern::kWords3}) {
+    if (text_of(known) == regex) return known;
+  }
   return std::nullopt;
 }
 
