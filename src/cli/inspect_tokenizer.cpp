@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "cli/inspect_report.h"
-#include "formats/tokenizer_files.h"
-#include "formats/tokenizer_json.h"
+#include "text/tokenizer_document.h"
+#include "text/tokenizer_files.h"
 
 namespace wick {
 namespace {
@@ -30,12 +30,12 @@ std::optional<TokenizerSummary> of_gguf(const Metadata& metadata) {
 std::optional<TokenizerSummary> of_folder(const fs::path& folder) {
   std::error_code ignored;
   if (fs::exists(folder / "tokenizer.json", ignored)) {
-    const TokenizerJson tokenizer = TokenizerJson::load(folder / "tokenizer.json");
-    std::string kind(to_string(tokenizer.model));
-    if (tokenizer.model == TokenizerJson::Model::kBpe) {
-      kind += tokenizer.byte_fallback ? ", as SentencePiece" : ", byte-level";
+    const TokenizerDocument tokenizer = TokenizerDocument::load(folder / "tokenizer.json");
+    std::string kind(to_string(tokenizer.model()));
+    if (tokenizer.model() == TokenizerDocument::Model::kBpe) {
+      kind += tokenizer.byte_fallback() ? ", as SentencePiece" : ", byte-level";
     }
-    return TokenizerSummary{kind, tokenizer.size()};
+    return TokenizerSummary{kind, tokenizer.vocab_size()};
   }
   constexpr std::pair<const char*, const char*> kOthers[] = {
       {"tokenizer.model", "SentencePiece (tokenizer.model)"},
@@ -56,7 +56,11 @@ std::optional<TokenizerSummary> summarise_tokenizer(const Checkpoint& checkpoint
 }
 
 std::optional<std::string> find_chat_template(const Checkpoint& checkpoint) {
-  if (checkpoint.kind() != Checkpoint::Kind::kGguf) return TokenizerFiles::load(checkpoint.folder()).chat_template;
+  if (checkpoint.kind() != Checkpoint::Kind::kGguf) {
+    const TokenizerFiles files = TokenizerFiles::load(checkpoint.folder());
+    const TemplateSource* usual = files.find_template("default");
+    return usual ? std::optional<std::string>(usual->text) : std::nullopt;
+  }
   const Metadata& metadata = checkpoint.metadata();
   if (!metadata.find("tokenizer.chat_template")) return std::nullopt;
   return metadata.text("tokenizer.chat_template");

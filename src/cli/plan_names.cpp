@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -15,7 +16,7 @@ std::string listed(const std::vector<std::string_view>& names) {
 }
 
 std::string check_plan_name(std::string& name, const std::vector<std::string_view>& names) {
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  name = lower_ascii(name);
   if (std::find(names.begin(), names.end(), name) != names.end()) return "";
   const std::string_view near = nearest(name, names);
   return cat("there is no type ", in_quotes(name), near.empty() ? "" : cat(" (did you mean ", near, "?)"),

@@ -140,17 +140,14 @@ Heard transcribe_file(const SpeechRecognizer& recognizer, const TranscribeArgume
 std::string in_format(const TranscribeArguments& arguments, const std::string& file, const Heard& heard,
                       const SpeechRecognizer& recognizer) {
   const Recognition& recognition = heard.recognition;
-  if (arguments.format == "srt") return to_srt(recognition);
-  if (arguments.format == "vtt") return to_vtt(recognition);
-  if (arguments.format == "tsv") return to_tsv(recognition);
   if (arguments.format == "json") {
     const bool is_one_of_many = arguments.files.size() > 1 && arguments.output.empty();  // then a line each
     return to_json(recognition, file, recognizer.facts(), heard.wall_seconds)
                .dump(is_one_of_many ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace) +
            "\n";
   }
-  if (arguments.timestamps) return to_timed_text(recognition);
-  return recognition.text.empty() ? std::string() : recognition.text + "\n";
+  const bool timed = arguments.format == "text" && arguments.timestamps;
+  return transcript_text(recognition, timed ? "timed" : arguments.format);
 }
 
 void write(const TranscribeArguments& arguments, const std::string& file, const std::string& text) {

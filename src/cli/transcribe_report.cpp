@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <iterator>
 
+#include "engine/speech/subtitles.h"
 #include "server/api/transcription_answer.h"
 
 namespace wick {
@@ -32,7 +32,7 @@ Report to_json(const Recognition& recognition, const std::string& file, const Re
   return {{"file", file},
           {"model", facts.label},
           {"language", recognition.language.empty() ? Report() : Report(recognition.language)},
-          {"duration", std::round(recognition.seconds * 1000) / 1000},
+          {"duration", to_milliseconds(recognition.seconds)},
           {"text", recognition.text},
           {"segments", segments_json(recognition)},
           {"timings",

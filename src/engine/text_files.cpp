@@ -1,7 +1,7 @@
 #include "engine/text_files.h"
 
 #include "base/text.h"
-#include "engine/gguf_tokenizer.h"
+#include "formats/gguf_tokenizer.h"
 
 namespace wick {
 namespace fs = std::filesystem;

@@ -1,30 +1,24 @@
 #include "formats/gguf_tokenizer.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "formats/pre_tokenizer.h"
-#include "formats/tokenizer_files.h"
-#include "formats/tokenizer_json.h"
+#include "text/gguf_split.h"
+#include "text/tokenizer_document.h"
+#include "text/tokenizer_files.h"
+#include "text/tokenizer_parts.h"
 
 namespace wick {
 namespace {
 
 namespace fs = std::filesystem;
 
-enum TokenType : int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+using Model = TokenizerDocument::Model;
 
 constexpr std::string_view kSpace = "\u2581";  // how SentencePiece writes a blank
 constexpr float kNeverMerged = -1000;
-
-struct Tokens {
-  std::vector<std::string> texts;
-  std::vector<int32_t> types;
-  std::unordered_map<std::string, int64_t> ids;
-};
 
 // Added tokens that files forget to mark as special.
 bool looks_special(std::string_view text) {
@@ -46,104 +40,34 @@ std::string with_blanks(std::string_view text) {
   return out;
 }
 
-Tokens list_tokens(const TokenizerJson& tokenizer, const fs::path& path, int64_t vocab_size) {
-  const int64_t needed = tokenizer.size();
-  if (vocab_size > 0 && needed > vocab_size) {
-    throw Error(ErrorCode::kBadFile,
-                cat(path, ": has tokens up to id ", needed - 1, " but the model's vocab_size is ", vocab_size));
-  }
-  Tokens tokens;
-  const int64_t count = std::max(needed, vocab_size);
-  tokens.types.assign(count, kUnused);
-  for (int64_t id = 0; id < count; ++id) tokens.texts.push_back(cat("[PAD", id, "]"));
-  for (const auto& [id, text] : tokenizer.tokens) {
-    if (tokens.types[id] != kUnused) {
-      throw Error(ErrorCode::kBadFile, cat(path, ": the tokens ", in_quotes(tokens.texts[id]), " and ", in_quotes(text),
-                                           " have the same id ", id));
-    }
-    tokens.texts[id] = text;
-    tokens.types[id] = tokenizer.byte_fallback && is_byte_token(text) ? kByte : kNormal;
-    tokens.ids.emplace(text, id);
-  }
-  for (const auto& [id, text, special] : tokenizer.added) {
-    tokens.ids[text] = id;
-    const bool control = special || looks_special(text);
-    tokens.types[id] = control ? kControl : kUserDefined;
-    tokens.texts[id] = control ? text : with_blanks(text);
-  }
-  const auto unknown = tokens.ids.find(tokenizer.unknown);
-  if (tokenizer.byte_fallback && unknown != tokens.ids.end()) tokens.types[unknown->second] = kUnknown;
-  return tokens;
-}
-
-// SentencePiece joins the two neighbours whose whole has the highest score; BPE those whose merge comes first.
-std::vector<float> scores_of_merges(const TokenizerJson& tokenizer, const Tokens& tokens) {
-  std::vector<float> scores(tokens.texts.size(), kNeverMerged);
-  std::vector<bool> seen(scores.size(), false);
-  float next = 0;
-  for (const std::string& merge : tokenizer.merges) {
-    const size_t middle = merge.find(' ', 1);
-    if (middle == std::string::npos) continue;
-    const auto whole = tokens.ids.find(merge.substr(0, middle) + merge.substr(middle + 1));
-    if (whole == tokens.ids.end() || seen[whole->second]) continue;
-    seen[whole->second] = true;
-    scores[whole->second] = -next++;
-  }
-  for (size_t id = 0; id < scores.size(); ++id) {
-    if (!seen[id] && tokens.types[id] == kNormal) scores[id] = -next++;
-    if (tokens.types[id] == kByte || tokens.types[id] == kUnknown || tokens.types[id] == kControl) scores[id] = 0;
-  }
-  return scores;
-}
-
-// Which special tokens the tokenizer puts around a text.
-struct Surroundings {
-  bool known = false;
-  std::string before, after;
-};
-
-std::string pair_text(const Json& processor, std::string_view name) {
-  const Json* pair = processor.find(name);
-  return pair && !pair->as_array().empty() ? pair->as_array().front().as_text() : "";
-}
-
-void read_surroundings(const Json& processor, Surroundings& out) {
-  if (!processor.is_object()) return;
-  const std::string& type = processor.at("type").as_text();
-  if (type == "Sequence") {
-    for (const Json& part : processor.at("processors").as_array()) read_surroundings(part, out);
-  } else if (type == "TemplateProcessing") {
-    out.known = true;
-    bool behind = false;
-    for (const Json& item : processor.at("single").as_array()) {
-      if (item.find("Sequence")) {
-        behind = true;
-      } else {
-        (behind ? out.after : out.before) = item.at("SpecialToken").at("id").as_text();
-      }
-    }
-  } else if (type == "RobertaProcessing" || type == "BertProcessing") {
-    out = {true, pair_text(processor, "cls"), pair_text(processor, "sep")};
-  }
+// True when the tokenizer puts SentencePiece's blank in front of a text.
+bool adds_space_prefix(const TokenizerParts& parts) {
+  AlignedText text("a", 0, false);
+  if (parts.normalizer) parts.normalizer->apply(text);
+  Pieces pieces(std::move(text), true);
+  if (parts.pretokenizer) parts.pretokenizer->split(pieces);
+  return pieces.text().starts_with(kSpace);
 }
 
 class Converter {
  public:
   Converter(const fs::path& folder, const Json& config)
-      : path_(folder / "tokenizer.json"),
-        config_(config),
-        tokenizer_(TokenizerJson::load(path_)),
-        files_(TokenizerFiles::load(folder)),
-        tokens_(list_tokens(tokenizer_, path_, config.is_object() ? config.get<int64_t>("vocab_size", 0) : 0)) {}
+      : config_(config),
+        document_(TokenizerDocument::load(folder / "tokenizer.json")),
+        files_(TokenizerFiles::load(folder)) {}
 
   Metadata convert() {
-    if (tokenizer_.model == TokenizerJson::Model::kBpe) {
-      tokenizer_.byte_fallback ? write_sentencepiece() : write_byte_level();
-    } else if (tokenizer_.model == TokenizerJson::Model::kWordPiece) {
+    const Model model = document_.model();
+    if (model != Model::kBpe && model != Model::kWordPiece) {
+      throw Error(ErrorCode::kUnsupported, cat(document_.source(), ": tokenizers of the kind ", to_string(model),
+                                               " cannot be converted to GGUF yet, only BPE and WordPiece"));
+    }
+    parts_ = tokenizer_parts(document_);
+    list_tokens();
+    if (model == Model::kWordPiece) {
       write_wordpiece();
     } else {
-      throw Error(ErrorCode::kUnsupported, cat(path_, ": tokenizers of the kind ", to_string(tokenizer_.model),
-                                               " cannot be converted to GGUF yet, only BPE and WordPiece"));
+      document_.byte_fallback() ? write_sentencepiece() : write_byte_level();
     }
     write_special_tokens();
     write_templates();
@@ -151,49 +75,109 @@ class Converter {
   }
 
  private:
+  using Type = GgufVocabulary::TokenType;
+
+  // The texts and kinds of all ids; what the model has room for beyond the tokenizer becomes "[PADn]".
+  void list_tokens() {
+    const Vocabulary& vocabulary = *parts_->vocabulary;
+    const int64_t room = config_.is_object() ? config_.get<int64_t>("vocab_size", 0) : 0;
+    if (room > 0 && vocabulary.size() > room) {
+      throw Error(ErrorCode::kBadFile, cat(document_.source(), ": has tokens up to id ", vocabulary.size() - 1,
+                                           " but the model's vocab_size is ", room));
+    }
+    const int64_t count = std::max<int64_t>(vocabulary.size(), room);
+    for (int64_t id = 0; id < count; ++id) {
+      const bool used = vocabulary.has(id);
+      texts_.push_back(used ? std::string(vocabulary.piece(static_cast<int>(id))) : cat("[PAD", id, "]"));
+      const bool is_byte = used && document_.byte_fallback() && is_byte_token(texts_.back());
+      types_.push_back(is_byte ? Type::kByte : used ? Type::kNormal : Type::kUnused);
+    }
+    for (const AddedToken& token : parts_->added.all()) {
+      const bool control = token.special || looks_special(token.content);
+      types_[token.id] = control ? Type::kControl : Type::kUserDefined;
+      texts_[token.id] = control ? token.content : with_blanks(token.content);
+    }
+    const std::optional<int> unknown = parts_->special_ids.unk;
+    if (document_.byte_fallback() && unknown) types_[*unknown] = Type::kUnknown;
+  }
+
   void write_tokens(std::string model, std::string pre) {
     out_.set_text("tokenizer.ggml.model", std::move(model));
     out_.set_text("tokenizer.ggml.pre", std::move(pre));
-    out_.set_texts("tokenizer.ggml.tokens", tokens_.texts);
+    out_.set_texts("tokenizer.ggml.tokens", texts_);
+  }
+
+  std::string split_name() const {
+    std::vector<std::string> patterns;
+    if (parts_->pretokenizer) parts_->pretokenizer->list_patterns(patterns);
+    if (const auto name = gguf_split_name(patterns, document_.ignore_merges())) return std::string(*name);
+    std::string shown;
+    for (const std::string& pattern : patterns) shown += cat(shown.empty() ? "" : ", then ", in_quotes(pattern));
+    throw Error(ErrorCode::kUnsupported,
+                cat(document_.source(), ": the tokenizer cuts words by ", shown.empty() ? "nothing" : shown,
+                    document_.ignore_merges() ? " (with ignore_merges)" : "", ", which GGUF has no name for"));
   }
 
   void write_byte_level() {
-    try {
-      write_tokens("gpt2", std::string(gguf_pre_tokenizer(tokenizer_)));
-    } catch (const Error& error) {
-      throw Error(error.code(), cat(path_, ": ", error.what()));
-    }
-    out_.set_i32s("tokenizer.ggml.token_type", tokens_.types);
-    out_.set_texts("tokenizer.ggml.merges", tokenizer_.merges);
+    write_tokens("gpt2", split_name());
+    std::vector<std::string> merges;
+    document_.each_merge([&](std::string_view left, std::string_view right) {
+      if (left.find(' ') != std::string_view::npos || right.find(' ') != std::string_view::npos) {
+        throw Error(ErrorCode::kUnsupported, cat(document_.source(), ": merge ", merges.size(), " of ", in_quotes(left),
+                                                 " and ", in_quotes(right), " has a blank, which GGUF cannot express"));
+      }
+      merges.push_back(cat(left, " ", right));
+    });
+    out_.set_i32s("tokenizer.ggml.token_type", types_);
+    out_.set_texts("tokenizer.ggml.merges", merges);
   }
 
   void write_sentencepiece() {
     write_tokens("llama", "default");
-    out_.set_f32s("tokenizer.ggml.scores", scores_of_merges(tokenizer_, tokens_));
-    out_.set_i32s("tokenizer.ggml.token_type", tokens_.types);
-    out_.set_bool("tokenizer.ggml.add_space_prefix", adds_space_prefix(tokenizer_));
+    out_.set_f32s("tokenizer.ggml.scores", scores_of_merges());
+    out_.set_i32s("tokenizer.ggml.token_type", types_);
+    out_.set_bool("tokenizer.ggml.add_space_prefix", adds_space_prefix(*parts_));
+  }
+
+  // SentencePiece joins the two neighbours whose whole has the highest score; BPE those whose merge comes first.
+  std::vector<float> scores_of_merges() const {
+    std::vector<float> scores(texts_.size(), kNeverMerged);
+    std::vector<bool> seen(scores.size(), false);
+    float next = 0;
+    document_.each_merge([&](std::string_view left, std::string_view right) {
+      const int whole = parts_->vocabulary->find(cat(left, right));
+      if (whole == Vocabulary::kNone || seen[whole]) return;
+      seen[whole] = true;
+      scores[whole] = -next++;
+    });
+    for (size_t id = 0; id < scores.size(); ++id) {
+      if (!seen[id] && types_[id] == Type::kNormal) scores[id] = -next++;
+      if (types_[id] == Type::kByte || types_[id] == Type::kUnknown || types_[id] == Type::kControl) scores[id] = 0;
+    }
+    return scores;
   }
 
   // GGUF marks the beginning of a word where WordPiece marks the continuation.
   void write_wordpiece() {
-    for (size_t id = 0; id < tokens_.texts.size(); ++id) {
-      std::string& text = tokens_.texts[id];
-      if (tokens_.types[id] != kNormal) continue;
+    for (size_t id = 0; id < texts_.size(); ++id) {
+      std::string& text = texts_[id];
+      if (types_[id] != Type::kNormal) continue;
       text = text.starts_with("##") ? text.substr(2) : cat(kSpace, text);
     }
     write_tokens("bert", "default");
-    out_.set_i32s("tokenizer.ggml.token_type", tokens_.types);
+    out_.set_i32s("tokenizer.ggml.token_type", types_);
     out_.set_u32("tokenizer.ggml.token_type_count",
                  config_.is_object() ? config_.get<uint32_t>("type_vocab_size", 1) : 1);
   }
 
   // From the tokenizer's settings, else from the model's; a list of several stands for its first.
   int64_t special_id(std::string_view name) const {
-    const auto known = tokens_.ids.find(files_.special(cat(name, "_token")));
-    if (known != tokens_.ids.end()) return known->second;
+    const std::string piece = files_.special(cat(name, "_token"));
+    const int known = piece.empty() ? Vocabulary::kNone : parts_->vocabulary->find(piece);
+    if (known != Vocabulary::kNone) return known;
     const Json* id = config_.is_object() ? config_.find(cat(name, "_token_id")) : nullptr;
     if (id && id->is_array() && !id->as_array().empty()) id = &id->as_array().front();
-    const auto count = static_cast<int64_t>(tokens_.texts.size());
+    const auto count = static_cast<int64_t>(texts_.size());
     return id && id->is_int() && id->as_int() >= 0 && id->as_int() < count ? id->as_int() : -1;
   }
 
@@ -211,40 +195,92 @@ class Converter {
       const int64_t id = special_id(name);
       if (id >= 0) out_.set_u32(cat("tokenizer.ggml.", key), static_cast<uint32_t>(id));
     }
-    if (tokenizer_.model == TokenizerJson::Model::kWordPiece) return;  // [CLS] and [SEP] are always added
-    Surroundings around;
-    read_surroundings(tokenizer_.post_processor, around);
-    const auto write = [&](std::string_view name, const std::string& text) {
-      out_.set_bool(cat("tokenizer.ggml.add_", name, "_token"),
-                    around.known ? !text.empty() : configured(cat("add_", name, "_token")));
-      const auto id = tokens_.ids.find(text);
-      if (id != tokens_.ids.end()) {
-        out_.set_u32(cat("tokenizer.ggml.", name, "_token_id"), static_cast<uint32_t>(id->second));
+    if (document_.model() == Model::kWordPiece) return;  // [CLS] and [SEP] are always added
+    // The last token before the text, and the last one behind it.
+    int before = Vocabulary::kNone, after = Vocabulary::kNone;
+    bool behind = false;
+    for (const TemplatePart& part : parts_->postprocessor.single) {
+      if (part.kind != TemplatePart::Kind::kTokens) {
+        behind = true;
+      } else if (!part.ids.empty()) {
+        (behind ? after : before) = part.ids.back();
       }
+    }
+    const auto write = [&](std::string_view name, int id) {
+      out_.set_bool(cat("tokenizer.ggml.add_", name, "_token"), parts_->postprocessor.has_template
+                                                                    ? id != Vocabulary::kNone
+                                                                    : configured(cat("add_", name, "_token")));
+      if (id != Vocabulary::kNone) out_.set_u32(cat("tokenizer.ggml.", name, "_token_id"), static_cast<uint32_t>(id));
     };
-    write("bos", around.before);
-    write("eos", around.after);
+    write("bos", before);
+    write("eos", after);
   }
 
   void write_templates() {
-    if (files_.chat_template) out_.set_text("tokenizer.chat_template", *files_.chat_template);
+    if (const TemplateSource* main = files_.find_template("default"))
+      out_.set_text("tokenizer.chat_template", main->text);
     std::vector<std::string> names;
-    for (const auto& [name, text] : files_.other_templates) {
-      names.push_back(name);
-      out_.set_text(cat("tokenizer.chat_template.", name), text);
+    for (const TemplateSource& each : files_.templates) {
+      if (each.name == "default") continue;
+      names.push_back(each.name);
+      out_.set_text(cat("tokenizer.chat_template.", each.name), each.text);
     }
     if (!names.empty()) out_.set_texts("tokenizer.chat_templates", names);
   }
 
-  fs::path path_;
   const Json& config_;
-  TokenizerJson tokenizer_;
+  TokenizerDocument document_;
   TokenizerFiles files_;
-  Tokens tokens_;
+  std::shared_ptr<const TokenizerParts> parts_;
+  std::vector<std::string> texts_;  // by id
+  std::vector<int32_t> types_;
   Metadata out_;
 };
 
 }  // namespace
+
+GgufVocabulary gguf_vocabulary_of(const Metadata& metadata, const std::string& source) {
+  const auto key = [](std::string_view name) { return cat("tokenizer.ggml.", name); };
+  const auto has = [&](std::string_view name) { return metadata.find(key(name)) != nullptr; };
+  const auto integer = [&](std::string_view name) -> std::optional<int64_t> {
+    return has(name) ? std::optional<int64_t>(metadata.integer(key(name))) : std::nullopt;
+  };
+  const auto boolean = [&](std::string_view name) -> std::optional<bool> {
+    return has(name) ? std::optional<bool>(metadata.boolean(key(name))) : std::nullopt;
+  };
+  GgufVocabulary vocabulary;
+  vocabulary.source = source;
+  vocabulary.model = metadata.text(key("model"));
+  if (has("pre")) vocabulary.pre = metadata.text(key("pre"));
+  vocabulary.tokens = metadata.array(key("tokens")).texts(key("tokens"));
+  if (has("scores")) {
+    for (const double score : metadata.array(key("scores")).numbers(key("scores"))) {
+      vocabulary.scores.push_back(static_cast<float>(score));
+    }
+  }
+  if (has("token_type")) {
+    for (const int64_t type : metadata.array(key("token_type")).integers(key("token_type"))) {
+      vocabulary.token_types.push_back(static_cast<int32_t>(type));
+    }
+  }
+  if (has("merges")) vocabulary.merges = metadata.array(key("merges")).texts(key("merges"));
+  if (has("precompiled_charsmap")) {
+    for (const int64_t byte : metadata.array(key("precompiled_charsmap")).integers(key("precompiled_charsmap"))) {
+      vocabulary.precompiled_charsmap += static_cast<char>(byte);
+    }
+  }
+  vocabulary.bos_id = integer("bos_token_id");
+  vocabulary.eos_id = integer("eos_token_id");
+  vocabulary.unk_id = integer("unknown_token_id");
+  vocabulary.sep_id = integer("seperator_token_id");  // as the format spells it
+  vocabulary.pad_id = integer("padding_token_id");
+  vocabulary.add_bos = boolean("add_bos_token");
+  vocabulary.add_eos = boolean("add_eos_token");
+  vocabulary.add_sep = boolean("add_sep_token");
+  vocabulary.add_space_prefix = boolean("add_space_prefix");
+  vocabulary.remove_extra_whitespaces = boolean("remove_extra_whitespaces");
+  return vocabulary;
+}
 
 bool has_tokenizer(const fs::path& folder) {
   std::error_code ignored;

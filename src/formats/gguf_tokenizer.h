@@ -4,8 +4,13 @@
 
 #include "base/json.h"
 #include "formats/metadata.h"
+#include "text/gguf_vocabulary.h"
 
 namespace wick {
+
+// The vocabulary in the metadata of a GGUF file, whose texts it keeps looking at. Throws Error(kBadFile) naming the key
+// that is missing or of the wrong kind.
+GgufVocabulary gguf_vocabulary_of(const Metadata& metadata, const std::string& source);
 
 // The keys "tokenizer.*" of a GGUF file for the tokenizer of a Hugging Face folder: byte-level BPE ("gpt2"), BPE in the
 // manner of SentencePiece ("llama") and WordPiece ("bert"), with special tokens and chat templates. `config` is the

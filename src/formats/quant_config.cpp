@@ -1,7 +1,6 @@
 #include "formats/quant_config.h"
 
-#include <algorithm>
-
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace wick {
@@ -19,17 +18,12 @@ int64_t read_group_size(const Json& settings) {
   return size;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  return text;
-}
-
 QuantConfig read_gptq(const Json& settings) {
   QuantConfig config{QuantConfig::Method::kGptq, settings.get("bits", 4), read_group_size(settings), true};
   if (config.bits != 4 && config.bits != 8) {
     throw unsupported(settings, cat("GPTQ with ", config.bits, " bits is not supported, only 4 and 8"));
   }
-  const std::string layout = lower(settings.get("checkpoint_format", settings.get("format", "gptq")));
+  const std::string layout = lower_ascii(settings.get("checkpoint_format", settings.get("format", "gptq")));
   if (layout != "gptq" && layout != "gptq_v2") {
     throw unsupported(settings,
                       cat("the GPTQ checkpoint_format '", layout, "' is not supported, only gptq and gptq_v2"));
@@ -42,7 +36,7 @@ QuantConfig read_awq(const Json& settings) {
   QuantConfig config{QuantConfig::Method::kAwq, settings.get("bits", settings.get("w_bit", 4)),
                      read_group_size(settings)};
   if (config.bits != 4) throw unsupported(settings, cat("AWQ with ", config.bits, " bits is not supported, only 4"));
-  const std::string version = lower(settings.get("version", "gemm"));
+  const std::string version = lower_ascii(settings.get("version", "gemm"));
   if (version != "gemm")
     throw unsupported(settings, cat("the AWQ version '", version, "' is not supported, only gemm"));
   return config;
@@ -64,7 +58,7 @@ QuantConfig read_quant_config(const Json& config) {
   const Json* settings = config.find("quantization_config");
   if (!settings) settings = config.find("compression_config");
   if (!settings || settings->is_null()) return {};
-  const std::string method = lower(settings->at("quant_method").as_text());
+  const std::string method = lower_ascii(settings->at("quant_method").as_text());
   if (method == "gptq") return read_gptq(*settings);
   if (method == "awq") return read_awq(*settings);
   if (method == "compressed-tensors") return read_compressed(*settings);

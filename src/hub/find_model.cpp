@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/text.h"
@@ -66,11 +67,7 @@ fs::path pick(const fs::path& snapshot, const ModelName& name) {
 // Names in the cache that may be meant: the same name of somebody else, or one with few letters changed.
 std::vector<std::string> near_names(const std::string& repo, const HubCache& cache) {
   const std::vector<std::string> repos = cache.repos();
-  const auto last = [](std::string_view text) {
-    std::string part(text.substr(text.rfind('/') + 1));
-    for (char& c : part) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return part;
-  };
+  const auto last = [](std::string_view text) { return lower_ascii(text.substr(text.rfind('/') + 1)); };
   std::vector<std::string> names;
   for (const std::string& candidate : repos) {
     if (names.size() < kMostNames && last(candidate) == last(repo)) names.push_back(candidate);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <exception>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -35,8 +36,7 @@ Origin origin_of(const CurlLibrary& curl, const std::string& address) {
     part(CURLUPART_SCHEME, origin.scheme);
     part(CURLUPART_HOST, origin.host);
     part(CURLUPART_PORT, origin.port);
-    std::transform(origin.host.begin(), origin.host.end(), origin.host.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    origin.host = lower_ascii(origin.host);
   }
   curl.url_cleanup(url);
   return origin;
@@ -50,13 +50,6 @@ bool is_redirect(int status) {
 bool is_final_problem(CURLcode code) {
   return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE || code == CURLE_URL_MALFORMAT ||
          code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_FAILED_INIT || code == CURLE_OUT_OF_MEMORY;
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return small(x) == small(y);
-  });
 }
 
 }  // namespace
@@ -88,8 +81,8 @@ struct HttpConnection::Impl {
     std::string_view value = line.substr(colon + 1);
     value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
     value = value.substr(0, value.find_last_not_of(" \t\r\n") + 1);
-    if (equal_ignoring_case(name, "content-range")) head.content_range = value;
-    if (equal_ignoring_case(name, "x-error-code")) head.error_code = value;
+    if (same_letters(name, "content-range")) head.content_range = value;
+    if (same_letters(name, "x-error-code")) head.error_code = value;
   }
 
   void take_status() {

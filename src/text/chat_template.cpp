@@ -2,72 +2,47 @@
 
 #include <algorithm>
 
-#include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "text/builtin_templates.h"
+#include "text/tokenizer_files.h"
 #include "text/tool_arguments.h"
 
 namespace wick {
-namespace {
 
-namespace fs = std::filesystem;
-
-std::string file_text(const fs::path& path) {
-  const auto file = MappedFile::open(path);
-  const auto bytes = file->bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
-
-void ChatTemplate::add(std::string name, std::string_view source, const std::string& shown) {
-  templates_.push_back({std::move(name), std::string(source), jinja::Template::parse(source, shown)});
+// Special tokens that the files name become variables. Empty when there are no templates.
+std::optional<ChatTemplate> ChatTemplate::from_files(TokenizerFiles files) {
+  if (files.templates.empty()) return std::nullopt;
+  ChatTemplate result;
+  for (TemplateSource& each : files.templates) {
+    jinja::Template parsed = jinja::Template::parse(each.text, each.place);
+    result.templates_.push_back({std::move(each.name), std::move(each.text), std::move(parsed)});
+  }
+  for (const Json* tokens : {&files.special_tokens, &files.tokenizer_config}) {
+    if (!tokens->is_object()) continue;
+    for (const auto& [name, value] : tokens->as_object()) {
+      const bool is_token = name.ends_with("_token") && (value.is_text() || value.is_object());
+      if (is_token) result.set_variable(name, files.special(name));
+    }
+  }
+  return result;
 }
 
 ChatTemplate ChatTemplate::parse(std::string_view source, std::string name) {
-  ChatTemplate result;
-  result.add("default", source, name);
-  return result;
-}
-
-void ChatTemplate::read_special_tokens(const Json& config) {
-  for (const auto& [name, value] : config.as_object()) {
-    if (!name.ends_with("_token")) continue;
-    if (value.is_text()) set_variable(name, value.as_text());
-    if (value.is_object() && value.find("content")) set_variable(name, value.at("content").as_text());
-  }
+  TokenizerFiles files;
+  files.templates = {{"default", std::string(source), std::move(name)}};
+  return *from_files(std::move(files));
 }
 
 std::optional<ChatTemplate> ChatTemplate::from_config(const Json& config) {
-  const Json* given = config.find("chat_template");
-  if (!given || given->is_null()) return std::nullopt;
-  ChatTemplate result;
-  if (given->is_text()) {
-    result.add("default", given->as_text(), given->place());
-  } else {
-    for (const Json& item : given->as_array()) {
-      const Json& source = item.at("template");
-      result.add(item.at("name").as_text(), source.as_text(), source.place());
-    }
-  }
-  if (result.templates_.empty()) return std::nullopt;
-  result.read_special_tokens(config);
-  return result;
+  TokenizerFiles files;
+  files.tokenizer_config = config;
+  files.templates = TokenizerFiles::templates_in(config);
+  return from_files(std::move(files));
 }
 
-std::optional<ChatTemplate> ChatTemplate::load(const fs::path& folder) {
-  const fs::path config_path = folder / "tokenizer_config.json";
-  const Json config = fs::exists(config_path) ? Json::load(config_path) : Json::parse("{}", config_path.string());
-  std::optional<ChatTemplate> result;
-  if (const fs::path path = folder / "chat_template.jinja"; fs::exists(path)) {
-    result = parse(file_text(path), path.string());
-  } else if (const fs::path json = folder / "chat_template.json"; fs::exists(json)) {
-    result = from_config(Json::load(json));
-  }
-  if (!result) return from_config(config);
-  result->read_special_tokens(config);
-  return result;
+std::optional<ChatTemplate> ChatTemplate::load(const std::filesystem::path& folder) {
+  return from_files(TokenizerFiles::load(folder));
 }
 
 std::vector<std::string_view> ChatTemplate::built_in_names() {

@@ -13,6 +13,8 @@
 
 namespace wick {
 
+struct TokenizerFiles;
+
 // What a template is given, besides the model's special tokens.
 struct ChatInput {
   jinja::Value messages = jinja::Value::list({});  // dicts with "role" and "content"
@@ -31,7 +33,7 @@ class ChatTemplate {
   // The contents of tokenizer_config.json: `chat_template` is text or a list of named ones, of which "tool_use" is
   // used when there are tools; special tokens become variables. Empty when it has no template.
   static std::optional<ChatTemplate> from_config(const Json& config);
-  // A folder's chat_template.jinja, chat_template.json or tokenizer_config.json. Empty when none has a template.
+  // What TokenizerFiles finds in a folder. Empty when there is no template.
   static std::optional<ChatTemplate> load(const std::filesystem::path& folder);
   // "chatml", "llama-3", "gemma", "mistral", "phi-3"; throws Error(kInvalidArgument) listing them for another name.
   static ChatTemplate built_in(std::string_view name);
@@ -50,8 +52,7 @@ class ChatTemplate {
     std::string name, source;
     jinja::Template parsed;
   };
-  void add(std::string name, std::string_view source, const std::string& shown);
-  void read_special_tokens(const Json& config);
+  static std::optional<ChatTemplate> from_files(TokenizerFiles files);
   const Named& pick(bool with_tools) const;
 
   std::vector<Named> templates_;

@@ -1,7 +1,7 @@
-#include <array>
-#include <utility>
+#include "text/gguf_split.h"
 
-#include "text/gguf_vocabulary.h"
+#include <algorithm>
+
 #include "text/split_pattern.h"
 
 namespace wick {
@@ -47,7 +47,7 @@ constexpr View kKana = R"re([一-龥぀-ゟ゠-ヿ]+)re";
 constexpr View kDeepSeek3 =
     R"re([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+)re"
     R"re([\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re";
-constexpr View kBloom = R"re( ?[^(\s|.,!?…。，、।۔،)]+)re";
+constexpr View kBloom = R"re( ?[^(\s|[.,!?…。，、।۔،])]+)re";
 constexpr View kYoutuScripts =
     R"re([가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+)re";
 constexpr View kYoutu =
@@ -59,107 +59,61 @@ constexpr View kKimi =
     R"re(^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han})re"
     R"re(]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+)re"
     R"re([\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re";
-constexpr View kPunctuation = R"re([\p{P}\$\+<=>\^~\|`]+)re";
 
 struct Known {
-  View name;
+  std::vector<View> names;  // the first is the one to write
   std::vector<View> patterns;
   bool ignore_merges = false;
   bool add_bos = false;
+  std::vector<View> in_files;  // what the models' own files list, where that is not the same
 };
 
 const std::vector<Known>& known_splits() {
-  static const std::vector<View> gpt2 = {kGpt2Pattern}, words1 = {kWords1Pattern}, words3 = {kWords3Pattern};
-  static const std::vector<View> digits_gpt2 = {R"(\p{N})", kGpt2Pattern};
-  static const std::vector<View> deepseek3 = {R"(\p{N}{1,3})", kKana, kDeepSeek3};
   static const std::vector<Known> table = {
-      {"llama3", words3, true, true},
-      {"llama-v3", words3, true, true},
-      {"llama-bpe", words3, true, true},
-      {"falcon3", words3, true, true},
-      {"falcon-h1", words3, true, true},
-      {"pixtral", words3, true, true},
-      {"midm-2.0", words3, true, true},
-      {"lfm2", words3, true, true},
-      {"jina-v5-nano", words3, true, true},
-      {"dbrx", words3},
-      {"smaug-bpe", words3},
-      {"glm4", words3},
-      {"chatglm-bpe", words3},
-      {"jais-2", {kJais2}},
-      {"qwen2", words1},
-      {"deepseek-r1-qwen", words1},
-      {"kormo", words1},
-      {"f2llmv2", words1},
-      {"stablelm2", words1},
-      {"hunyuan", words1},
-      {"megrez", words1},
-      {"solar-open", words1},
-      {"grok-2", words1},
-      {"qwen35", {kQwen35}},
-      {"laguna", {R"([^\n]+|[\n]+)", kWords1Pattern}},
-      {"minicpm5", {R"(\p{N}{1,3})", kWordsAnyDigits}, true},
-      {"deepseek-llm", {R"([\r\n])", kLetters, kSymbols, R"(\s+$)", kIdeographs, R"(\p{N}+)"}},
-      {"deepseek-coder", {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", kIdeographs, R"(\p{N})"}},
-      {"deepseek-v3", deepseek3},
-      {"hunyuan-dense", deepseek3},
-      {"joyai-llm", deepseek3},
-      {"youtu", {kYoutuScripts, kYoutu}, true},
-      {"falcon", {kPunctuation, kGpt2Pattern, R"([0-9][0-9][0-9])"}},
-      {"starcoder", digits_gpt2},
-      {"refact", digits_gpt2},
-      {"command-r", digits_gpt2},
-      {"smollm", digits_gpt2},
-      {"codeshell", digits_gpt2},
-      {"exaone", digits_gpt2},
-      {"minerva-7b", digits_gpt2},
-      {"mellum2", digits_gpt2},
-      {"gpt-2", gpt2},
-      {"phi-2", gpt2},
-      {"jina-es", gpt2},
-      {"jina-de", gpt2},
-      {"gigachat", gpt2},
-      {"jina-v2-es", gpt2},
-      {"jina-v2-de", gpt2},
-      {"a.x-4.0", gpt2},
-      {"mellum", gpt2},
-      {"modern-bert", gpt2},
-      {"mpt", gpt2},
-      {"olmo", gpt2},
-      {"jais", gpt2},
-      {"trillion", gpt2},
-      {"granite-docling", gpt2},
-      {"exaone4", gpt2},
-      {"jina-v1-en", gpt2},
-      {"jina-v2-code", gpt2},
-      {"roberta-bpe", gpt2},
-      {"poro-chat", {kBloom}},
-      {"bloom", {kBloom}},
-      {"gpt3-finnish", {kBloom}},
-      {"viking", {kBloom, R"(\p{N})"}},
-      {"tekken", {kTekken}, true, true},
-      {"chameleon",
+      {{"gpt-2", "phi-2", "jina-es", "jina-de", "gigachat", "jina-v2-es", "jina-v2-de", "a.x-4.0", "mellum",
+        "modern-bert", "mpt", "olmo", "jais", "trillion", "granite-docling", "exaone4", "jina-v1-en", "jina-v2-code",
+        "roberta-bpe"},
+       {kGpt2Pattern}},
+      {{"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"},
+       {R"(\p{N})", kGpt2Pattern}},
+      // The files cut out numbers after bytes have become letters, so of all numbers they see the digits of ASCII.
+      {{"falcon"},
+       {kPunctuationRuns, kGpt2Pattern, R"([0-9][0-9][0-9])"},
+       false,
+       false,
+       {kPunctuationRuns, kGpt2Pattern, R"(\p{N}+)", R"([0-9][0-9][0-9])"}},
+      {{"default", ""}, {kPunctuationRuns, kGpt2Pattern, R"(\p{N}+)", R"([0-9][0-9][0-9])"}},
+      {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"},
+       {kWords3Pattern},
+       true,
+       true},
+      {{"dbrx", "smaug-bpe", "glm4", "chatglm-bpe"}, {kWords3Pattern}},
+      {{"qwen2", "deepseek-r1-qwen", "kormo", "f2llmv2", "stablelm2", "hunyuan", "megrez", "solar-open", "grok-2"},
+       {kWords1Pattern}},
+      {{"qwen35"}, {kQwen35}},
+      {{"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"}, {kGpt4o}},
+      {{"granite-embed-multi-97m"}, {kGpt4o}, true},
+      {{"tiny_aya", "cohere2moe"}, {R"(\d{1,3}(?=(?:\d{3})*\b))", kGpt4o}},
+      {{"tekken"}, {kTekken}, true, true},
+      {{"bloom", "poro-chat", "gpt3-finnish"}, {kBloom}},
+      {{"viking"}, {kBloom, R"(\p{N})"}},
+      {{"seed-coder"}, {kSeedCoder}},
+      {{"deepseek-v3", "hunyuan-dense", "joyai-llm"}, {R"(\p{N}{1,3})", kKana, kDeepSeek3}},
+      {{"deepseek-llm"}, {R"([\r\n])", kLetters, kSymbols, R"(\s+$)", kIdeographs, R"(\p{N}+)"}},
+      {{"deepseek-coder"}, {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", kIdeographs, R"(\p{N})"}},
+      {{"jais-2"}, {kJais2}},
+      {{"laguna"}, {R"([^\n]+|[\n]+)", kWords1Pattern}},
+      {{"minicpm5"}, {R"(\p{N}{1,3})", kWordsAnyDigits}, true},
+      {{"youtu"}, {kYoutuScripts, kYoutu}, true},
+      {{"chameleon"},
        {R"(<sentinel:[0-9]+>)", R"((IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z)", R"(([\t\n]|    |  ))", R"(\p{N})",
         R"([\p{P}!-/:-@\[-`{-~])", kGpt2Pattern},
        false,
        true},
-      {"gpt-4o", {kGpt4o}},
-      {"llama4", {kGpt4o}},
-      {"kanana2", {kGpt4o}},
-      {"talkie", {kGpt4o}},
-      {"minimax-m2", {kGpt4o}},
-      {"granite-embed-multi-97m", {kGpt4o}, true},
-      {"tiny_aya", {R"(\d{1,3}(?=(?:\d{3})*\b))", kGpt4o}},
-      {"cohere2moe", {R"(\d{1,3}(?=(?:\d{3})*\b))", kGpt4o}},
-      {"kimi-k2", {kKimi}},
-      {"superbpe", {R"(\p{N}+)", R"((?=(\d{3})+(?!\d)))"}},
-      {"bailingmoe", {kBailing}},
-      {"bailingmoe2", {kBailing}},
-      {"llada-moe", {kBailing}},
-      {"seed-coder", {kSeedCoder}},
-      {"exaone-moe", {kExaoneMoe}},
-      {"default", {kPunctuation, kGpt2Pattern, R"(\p{N}+)", R"([0-9][0-9][0-9])"}},
-      {"", {kPunctuation, kGpt2Pattern, R"(\p{N}+)", R"([0-9][0-9][0-9])"}},
+      {{"kimi-k2"}, {kKimi}},
+      {{"superbpe"}, {R"(\p{N}+)", R"((?=(\d{3})+(?!\d)))"}},
+      {{"bailingmoe", "bailingmoe2", "llada-moe"}, {kBailing}},
+      {{"exaone-moe"}, {kExaoneMoe}},
   };
   return table;
 }
@@ -168,7 +122,17 @@ const std::vector<Known>& known_splits() {
 
 std::optional<GgufSplit> gguf_split(std::string_view pre) {
   for (const Known& known : known_splits()) {
-    if (known.name == pre) return GgufSplit{known.patterns, known.ignore_merges, known.add_bos};
+    if (std::find(known.names.begin(), known.names.end(), pre) == known.names.end()) continue;
+    return GgufSplit{known.patterns, known.ignore_merges, known.add_bos};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> gguf_split_name(const std::vector<std::string>& patterns, bool ignore_merges) {
+  for (const Known& known : known_splits()) {
+    const std::vector<View>& wanted = known.in_files.empty() ? known.patterns : known.in_files;
+    const bool same = std::equal(patterns.begin(), patterns.end(), wanted.begin(), wanted.end());
+    if (same && known.ignore_merges == ignore_merges) return known.names.front();
   }
   return std::nullopt;
 }

@@ -26,13 +26,4 @@ struct GgufVocabulary {
   std::optional<bool> add_bos, add_eos, add_sep, add_space_prefix, remove_extra_whitespaces;
 };
 
-// How text is split for a value of "tokenizer.ggml.pre".
-struct GgufSplit {
-  std::vector<std::string_view> patterns;  // applied one after the other, each cuts out its matches
-  bool ignore_merges = false;
-  bool add_bos = false;
-};
-// Empty when the name is not known.
-std::optional<GgufSplit> gguf_split(std::string_view pre);
-
 }  // namespace wick

@@ -18,16 +18,11 @@ constexpr int kMaxDepth = 32;
 // What becomes of a match: "a-b" cut at "-" is a b, a - b, a- b, a -b; contiguous joins neighbouring matches.
 enum class Behavior : uint8_t { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
+constexpr std::string_view kBehaviors[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
+
 Behavior read_behavior(const Json& json) {
-  constexpr std::array<std::pair<std::string_view, Behavior>, 5> kNames = {{
-      {"Removed", Behavior::kRemoved},
-      {"Isolated", Behavior::kIsolated},
-      {"MergedWithPrevious", Behavior::kMergedWithPrevious},
-      {"MergedWithNext", Behavior::kMergedWithNext},
-      {"Contiguous", Behavior::kContiguous},
-  }};
-  for (const auto& [name, behavior] : kNames) {
-    if (json.as_text() == name) return behavior;
+  for (size_t i = 0; i < std::size(kBehaviors); ++i) {
+    if (json.as_text() == kBehaviors[i]) return static_cast<Behavior>(i);
   }
   throw Error(ErrorCode::kBadFile, cat(json.place(), ": there is no behavior ", in_quotes(json.as_text())));
 }
@@ -77,10 +72,32 @@ void cut_pieces(Pieces& pieces, Behavior behavior, const Cut& cut) {
   pieces.ranges = std::move(ranges);
 }
 
+// Line breaks spelled as themselves, as some files have them, mean the same as with escapes.
+std::string with_escapes(std::string_view pattern) {
+  std::string out;
+  for (const char c : pattern) {
+    if (c == '\n' || c == '\r') {
+      out += c == '\n' ? "\\n" : "\\r";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// The pattern when its matches become pieces, else the pattern and what becomes of them.
+std::string shown(std::string_view pattern, Behavior behavior, bool invert) {
+  const bool leaves_no_gaps = pattern.ends_with(R"(|\s+(?!\S)|\s+)");  // all that cut words end so
+  const bool pieces = invert ? behavior == Behavior::kRemoved && leaves_no_gaps : behavior == Behavior::kIsolated;
+  if (pieces) return std::string(pattern);
+  return cat(pattern, " (", kBehaviors[static_cast<size_t>(behavior)], invert ? ", inverted)" : ")");
+}
+
 class SplitPreTokenizer : public PreTokenizer {
  public:
-  SplitPreTokenizer(Regex regex, Behavior behavior, bool invert)
-      : regex_(std::move(regex)), behavior_(behavior), invert_(invert) {}
+  // `pattern`: what list_patterns() says.
+  SplitPreTokenizer(Regex regex, std::string pattern, Behavior behavior, bool invert)
+      : regex_(std::move(regex)), pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
   void split(Pieces& pieces) const override {
     cut_pieces(pieces, behavior_, [this](std::string_view text) {
       std::vector<Match> matches = find_all(regex_, text);
@@ -91,8 +108,11 @@ class SplitPreTokenizer : public PreTokenizer {
     });
   }
 
+  void list_patterns(std::vector<std::string>& patterns) const override { patterns.push_back(pattern_); }
+
  private:
   Regex regex_;
+  std::string pattern_;
   Behavior behavior_;
   bool invert_;
 };
@@ -107,6 +127,8 @@ class KnownSplit : public PreTokenizer {
     pieces.ranges = std::move(ranges);
   }
 
+  void list_patterns(std::vector<std::string>& patterns) const override { patterns.emplace_back(text_of(pattern_)); }
+
  private:
   KnownPattern pattern_;
 };
@@ -115,7 +137,8 @@ class KnownSplit : public PreTokenizer {
 class CharSplit : public PreTokenizer {
  public:
   using Test = std::function<bool(char32_t)>;
-  CharSplit(Test test, Behavior behavior) : test_(std::move(test)), behavior_(behavior) {}
+  CharSplit(Test test, Behavior behavior, std::string pattern)
+      : test_(std::move(test)), behavior_(behavior), pattern_(std::move(pattern)) {}
   void split(Pieces& pieces) const override {
     cut_pieces(pieces, behavior_, [this](std::string_view text) {
       std::vector<Match> matches;
@@ -135,13 +158,17 @@ class CharSplit : public PreTokenizer {
     });
   }
 
+  void list_patterns(std::vector<std::string>& patterns) const override { patterns.push_back(pattern_); }
+
  private:
   Test test_;
   Behavior behavior_;
+  std::string pattern_;
 };
 
-PreTokenizerPtr split_at_set(uint8_t set, Behavior behavior) {
-  return std::make_unique<CharSplit>([set](char32_t c) { return (char_sets_of(c) & set) != 0; }, behavior);
+PreTokenizerPtr split_at_set(uint8_t set, Behavior behavior, std::string pattern) {
+  return std::make_unique<CharSplit>([set](char32_t c) { return (char_sets_of(c) & set) != 0; }, behavior,
+                                     std::move(pattern));
 }
 
 // Words between spaces, with each punctuation character a piece of its own.
@@ -169,6 +196,7 @@ class BertPreTokenizer : public PreTokenizer {
     }
     pieces.ranges = std::move(ranges);
   }
+  void list_patterns(std::vector<std::string>& patterns) const override { patterns.emplace_back("BertPreTokenizer"); }
 };
 
 class ByteLevelPreTokenizer : public PreTokenizer {
@@ -190,6 +218,10 @@ class ByteLevelPreTokenizer : public PreTokenizer {
         }
       });
     }
+  }
+  void list_patterns(std::vector<std::string>& patterns) const override {
+    if (add_prefix_space_) patterns.emplace_back("a space in front");
+    if (use_regex_) patterns.emplace_back(text_of(KnownPattern::kGpt2));
   }
 
  private:
@@ -232,6 +264,7 @@ class MetaspacePreTokenizer : public PreTokenizer {
       return matches;
     });
   }
+  void list_patterns(std::vector<std::string>& patterns) const override { patterns.emplace_back("Metaspace"); }
 
  private:
   std::string mark_;
@@ -258,6 +291,9 @@ class FixedLengthPreTokenizer : public PreTokenizer {
       return matches;
     });
   }
+  void list_patterns(std::vector<std::string>& patterns) const override {
+    patterns.push_back(cat("FixedLength ", length_));
+  }
 
  private:
   int64_t length_;
@@ -269,6 +305,9 @@ class SequencePreTokenizer : public PreTokenizer {
   void split(Pieces& pieces) const override {
     for (const PreTokenizerPtr& step : steps_) step->split(pieces);
   }
+  void list_patterns(std::vector<std::string>& patterns) const override {
+    for (const PreTokenizerPtr& step : steps_) step->list_patterns(patterns);
+  }
 
  private:
   std::vector<PreTokenizerPtr> steps_;
@@ -278,14 +317,12 @@ PreTokenizerPtr read_split(const Json& json) {
   const Json& pattern = json.at("pattern");
   const Behavior behavior = read_behavior(json.at("behavior"));
   const bool invert = json.get("invert", false);
-  if (const Json* regex = pattern.find("Regex")) {
-    // The known patterns leave no gaps, so these ask for every match.
-    const bool every_match = behavior == Behavior::kIsolated || (behavior == Behavior::kRemoved && invert);
-    if (const auto known = known_pattern(regex->as_text()); known && every_match) {
-      return std::make_unique<KnownSplit>(*known);
-    }
-  }
-  return std::make_unique<SplitPreTokenizer>(read_pattern(pattern), behavior, invert);
+  const Json* regex = pattern.find("Regex");
+  const std::string text =
+      shown(regex ? with_escapes(regex->as_text()) : cat("the text ", in_quotes(pattern.at("String").as_text())),
+            behavior, invert);
+  if (const auto known = known_pattern(text)) return std::make_unique<KnownSplit>(*known);
+  return std::make_unique<SplitPreTokenizer>(read_pattern(pattern), text, behavior, invert);
 }
 
 PreTokenizerPtr read_metaspace(const Json& json) {
@@ -320,16 +357,19 @@ PreTokenizerPtr read_at_depth(const Json& json, bool bytes_for_model, int depth)
   }
   if (type == "Metaspace") return read_metaspace(json);
   if (type == "Whitespace") {
-    return std::make_unique<SplitPreTokenizer>(Regex(R"([\w\x{200C}\x{200D}]+|[^\w\s\x{200C}\x{200D}]+)", json.place()),
-                                               Behavior::kRemoved, true);
+    constexpr std::string_view kWords = R"([\w\x{200C}\x{200D}]+|[^\w\s\x{200C}\x{200D}]+)";
+    return std::make_unique<SplitPreTokenizer>(Regex(kWords, json.place()), type, Behavior::kRemoved, true);
   }
-  if (type == "WhitespaceSplit") return split_at_set(kSpaces, Behavior::kRemoved);
+  if (type == "WhitespaceSplit") return split_at_set(kSpaces, Behavior::kRemoved, type);
   if (type == "Digits") {
-    return split_at_set(kNumbers, json.get("individual_digits", false) ? Behavior::kIsolated : Behavior::kContiguous);
+    return json.get("individual_digits", false) ? split_at_set(kNumbers, Behavior::kIsolated, R"(\p{N})")
+                                                : split_at_set(kNumbers, Behavior::kContiguous, R"(\p{N}+)");
   }
   if (type == "Punctuation") {
-    const Json* behavior = json.find("behavior");
-    return split_at_set(kPunctuation, behavior ? read_behavior(*behavior) : Behavior::kIsolated);
+    const Json* given = json.find("behavior");
+    const Behavior behavior = given ? read_behavior(*given) : Behavior::kIsolated;
+    const bool runs = behavior == Behavior::kContiguous;
+    return split_at_set(kPunctuation, behavior, runs ? std::string(kPunctuationRuns) : shown(type, behavior, false));
   }
   if (type == "BertPreTokenizer") return bert_pretokenizer();
   if (type == "CharDelimiterSplit") {
@@ -338,7 +378,7 @@ PreTokenizerPtr read_at_depth(const Json& json, bool bytes_for_model, int depth)
       throw Error(ErrorCode::kBadFile, cat(json.at("delimiter").place(), ": is not a single character"));
     }
     return std::make_unique<CharSplit>([value = code_point_at(delimiter, 0).value](char32_t c) { return c == value; },
-                                       Behavior::kRemoved);
+                                       Behavior::kRemoved, cat("the text ", in_quotes(delimiter)));
   }
   if (type == "FixedLength") {
     const int64_t length = json.get("length", int64_t{5});
@@ -370,8 +410,8 @@ PreTokenizerPtr split_pretokenizer(const std::vector<std::string_view>& patterns
     if (const auto known = known_pattern(pattern)) {
       steps.push_back(std::make_unique<KnownSplit>(*known));
     } else {
-      steps.push_back(
-          std::make_unique<SplitPreTokenizer>(Regex(pattern, "built-in pattern"), Behavior::kIsolated, false));
+      steps.push_back(std::make_unique<SplitPreTokenizer>(Regex(pattern, "built-in pattern"), std::string(pattern),
+                                                          Behavior::kIsolated, false));
     }
   }
   return std::make_unique<SequencePreTokenizer>(std::move(steps));

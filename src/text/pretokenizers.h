@@ -57,6 +57,8 @@ class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
   virtual void split(Pieces& pieces) const = 0;
+  // Appends the expressions whose matches it cuts out, one after the other; for what no expression does, words.
+  virtual void list_patterns(std::vector<std::string>& patterns) const = 0;
 };
 
 using PreTokenizerPtr = std::unique_ptr<const PreTokenizer>;

@@ -1,5 +1,6 @@
 #include "text/split_pattern.h"
 
+#include "base/ascii.h"
 #include "text/code_points.h"
 
 namespace wick {
@@ -141,8 +142,7 @@ class Splitter {
   uint32_t contraction_any_case() const {
     // U+017F, the long s, is an s when case is ignored.
     if (letter_at(at_ + 1) == '\xC5' && letter_at(at_ + 2) == '\xBF') return 3;
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return contraction_of(lower(letter_at(at_ + 1)), lower(letter_at(at_ + 2)));
+    return contraction_of(lower_ascii(letter_at(at_ + 1)), lower_ascii(letter_at(at_ + 2)));
   }
 
   static uint32_t contraction_of(char first, char second) {
@@ -159,10 +159,19 @@ class Splitter {
 
 }  // namespace
 
+std::string_view text_of(KnownPattern pattern) {
+  switch (pattern) {
+    case KnownPattern::kGpt2: return kGpt2Pattern;
+    case KnownPattern::kWords1: return kWords1Pattern;
+    case KnownPattern::kWords3: return kWords3Pattern;
+  }
+  return "";
+}
+
 std::optional<KnownPattern> known_pattern(std::string_view regex) {
-  if (regex == kGpt2Pattern) return KnownPattern::kGpt2;
-  if (regex == kWords1Pattern) return KnownPattern::kWords1;
-  if (regex == kWords3Pattern) return KnownPattern::kWords3;
+  for (const KnownPattern known : {KnownPattern::kGpt2, KnownPattern::kWords1, KnownPattern::kWords3}) {
+    if (text_of(known) == regex) return known;
+  }
   return std::nullopt;
 }
 

@@ -23,7 +23,10 @@ inline constexpr std::string_view kWords1Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 inline constexpr std::string_view kWords3Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+// Punctuation of Unicode, and the symbols of ASCII.
+inline constexpr std::string_view kPunctuationRuns = R"([\p{P}\$\+<=>\^~\|`]+)";
 
+std::string_view text_of(KnownPattern pattern);
 std::optional<KnownPattern> known_pattern(std::string_view regex);
 
 // Appends the matches inside bytes `part` of valid UTF-8. They cover it without gaps.

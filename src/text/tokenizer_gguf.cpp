@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "text/charsmap.h"
+#include "text/gguf_split.h"
 #include "text/gguf_vocabulary.h"
 #include "text/merge_finder.h"
 #include "text/merge_table.h"

@@ -5,6 +5,7 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "text/tokenizer_files.h"
 #include "text/tokenizer_parts.h"
 
 namespace wick {
@@ -25,28 +26,18 @@ std::optional<fs::path> find_in_folder(const fs::path& folder) {
   return found.front();
 }
 
-// A token in tokenizer_config.json: its text, or an object with its content.
-std::optional<int> token_of(const Json& config, std::string_view key, const Vocabulary& vocabulary) {
-  const Json* token = config.find(key);
-  if (token && token->is_object()) token = token->find("content");
-  if (!token || !token->is_text()) return std::nullopt;
-  const int id = vocabulary.find(token->as_text());
-  return id == Vocabulary::kNone ? std::nullopt : std::optional<int>(id);
-}
-
 // The roles of tokens are named beside the tokenizer, not in it.
-Tokenizer with_config(const Tokenizer& tokenizer, std::shared_ptr<TokenizerParts> parts, const fs::path& folder) {
-  const fs::path path = folder / "tokenizer_config.json";
-  if (!fs::is_regular_file(path)) return tokenizer;
-  const Json config = Json::load(path);
-  SpecialIds& ids = parts->special_ids;
+void read_roles(TokenizerParts& parts, const fs::path& folder) {
+  const TokenizerFiles files = TokenizerFiles::load(folder);
+  SpecialIds& ids = parts.special_ids;
   for (const auto& [key, id] : {std::pair<std::string_view, std::optional<int>*>{"bos_token", &ids.bos},
                                 {"eos_token", &ids.eos},
                                 {"pad_token", &ids.pad},
                                 {"unk_token", &ids.unk}}) {
-    if (const auto found = token_of(config, key, *parts->vocabulary)) *id = found;
+    const std::string piece = files.special(key);
+    const int found = piece.empty() ? Vocabulary::kNone : parts.vocabulary->find(piece);
+    if (found != Vocabulary::kNone) *id = found;
   }
-  return tokenizer;
 }
 
 }  // namespace
@@ -72,7 +63,8 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
                         : is_model ? from_sentencepiece(bytes, name)
                                    : from_tiktoken(bytes, "", name);
   // Nobody else has seen the parts yet.
-  return with_config(tokenizer, std::const_pointer_cast<TokenizerParts>(tokenizer.parts_), file.parent_path());
+  read_roles(*std::const_pointer_cast<TokenizerParts>(tokenizer.parts_), file.parent_path());
+  return tokenizer;
 }
 
 }  // namespace wick

@@ -13,6 +13,7 @@
 #include "text/pretokenizers.h"
 #include "text/token_model.h"
 #include "text/tokenizer.h"
+#include "text/tokenizer_document.h"
 #include "text/vocabulary.h"
 
 namespace wick {
@@ -43,5 +44,8 @@ struct TokenizerParts {
   // the file. Throws Error(kBadFile) when the id belongs to another piece.
   void add_token(AddedToken token, const std::string& place);
 };
+
+// What a tokenizer.json describes. Throws Error(kBadFile) naming the field at fault.
+std::shared_ptr<const TokenizerParts> tokenizer_parts(const TokenizerDocument& document);
 
 }  // namespace wick

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/ascii.h"
 #include "base/json_reader.h"
 #include "base/json_write.h"
 #include "base/nearest.h"
@@ -94,6 +95,14 @@ TEST(JsonWrite, WhatIsWrittenIsRead) {
   std::string json;
   append_json_text(json, everything);
   EXPECT_EQ(JsonReader(json, "file").text(), everything);
+}
+
+TEST(Ascii, OnlyItsLettersChange) {
+  EXPECT_EQ(lower_ascii("AZ[@`az É"), "az[@`az É");
+  EXPECT_TRUE(same_letters("Content-RANGE", "content-range"));
+  EXPECT_FALSE(same_letters("É", "é"));
+  EXPECT_FALSE(same_letters("[", "{"));
+  EXPECT_FALSE(same_letters("ab", "abc"));
 }
 
 }  // namespace

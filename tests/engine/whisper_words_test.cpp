@@ -97,8 +97,6 @@ TEST(WordsTest, AreCutAtBlanksWithTheirPunctuation) {
   EXPECT_EQ(texts({9, 10, 11}, true), (Texts{"你好"}));
   EXPECT_EQ(texts({0, 9}, true).size(), 1u);  // half a character
   EXPECT_TRUE(texts({}, true).empty());
-  EXPECT_TRUE(writes_blanks("en"));
-  EXPECT_FALSE(writes_blanks("ja"));
 }
 
 TEST(WordsTest, LastUntilTheNextButNotOverPauses) {

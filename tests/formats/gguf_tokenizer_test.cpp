@@ -4,10 +4,12 @@
 
 #include <fstream>
 
-#include "formats/pre_tokenizer.h"
-#include "formats/tokenizer_json.h"
 #include "support/errors.h"
+#include "support/fixtures.h"
 #include "support/temp_folder.h"
+#include "text/gguf_split.h"
+#include "text/pretokenizers.h"
+#include "text/tokenizer.h"
 
 namespace wick {
 namespace {
@@ -36,20 +38,22 @@ TEST(GgufTokenizer, ByteLevelBpe) {
           "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": true},
                             {"type": "ByteLevel", "add_prefix_space": false, "use_regex": true}]},
           "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
-                             {"Sequence": {"id": "A", "type_id": 0}}]},
-          "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "\u0120a": 3}, "merges": ["a b", "\u0120 a"]}})",
+                             {"Sequence": {"id": "A", "type_id": 0}}], "pair": [],
+                             "special_tokens": {"<s>": {"id": "<s>", "ids": [4], "tokens": ["<s>"]}}},
+          "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "\u0120a": 3, "\u0120": 7},
+                    "merges": ["a b", ["\u0120", "a"]]}})",
       R"({"eos_token": {"content": "<|x|>"}, "add_bos_token": false, "chat_template": [
           {"name": "default", "template": "D"}, {"name": "tool_use", "template": "T"}]})",
-      R"({"vocab_size": 8, "pad_token_id": 7, "eos_token_id": [1, 2]})");
+      R"({"vocab_size": 9, "pad_token_id": 8, "eos_token_id": [1, 2]})");
   EXPECT_EQ(out.text("tokenizer.ggml.model"), "gpt2");
   EXPECT_EQ(out.text("tokenizer.ggml.pre"), "smollm");
   EXPECT_EQ(texts(out, "tokenizer.ggml.tokens"),
-            (std::vector<std::string>{"a", "b", "ab", "\u0120a", "<s>", "tool", "<|x|>", "[PAD7]"}));
-  EXPECT_EQ(integers(out, "tokenizer.ggml.token_type"), (std::vector<int64_t>{1, 1, 1, 1, 3, 4, 3, 5}));
+            (std::vector<std::string>{"a", "b", "ab", "\u0120a", "<s>", "tool", "<|x|>", "\u0120", "[PAD8]"}));
+  EXPECT_EQ(integers(out, "tokenizer.ggml.token_type"), (std::vector<int64_t>{1, 1, 1, 1, 3, 4, 3, 1, 5}));
   EXPECT_EQ(texts(out, "tokenizer.ggml.merges"), (std::vector<std::string>{"a b", "\u0120 a"}));
   EXPECT_EQ(out.integer("tokenizer.ggml.bos_token_id"), 4) << "what the tokenizer puts in front";
   EXPECT_EQ(out.integer("tokenizer.ggml.eos_token_id"), 6);
-  EXPECT_EQ(out.integer("tokenizer.ggml.padding_token_id"), 7);
+  EXPECT_EQ(out.integer("tokenizer.ggml.padding_token_id"), 8);
   EXPECT_TRUE(out.boolean("tokenizer.ggml.add_bos_token"));
   EXPECT_FALSE(out.boolean("tokenizer.ggml.add_eos_token"));
   EXPECT_EQ(out.text("tokenizer.chat_template"), "D");
@@ -89,6 +93,14 @@ TEST(GgufTokenizer, WordPiece) {
   EXPECT_EQ(out.integer("tokenizer.ggml.token_type_count"), 2);
 }
 
+TEST(GgufTokenizer, TokensThatNobodyNamesAreLeftOut) {
+  const Metadata out = convert(R"({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+                                   "model": {"type": "BPE", "vocab": {"a": 0, "": 1}, "merges": []}})");
+  for (const char* name : {"bos", "eos", "unknown", "seperator", "padding", "cls", "mask"}) {
+    EXPECT_EQ(out.find(cat("tokenizer.ggml.", name, "_token_id")), nullptr) << name;
+  }
+}
+
 TEST(GgufTokenizer, SaysWhatCannotBeConverted) {
   const std::string bpe = R"("model": {"type": "BPE", "vocab": {"a": 0}, "merges": []})";
   EXPECT_ERROR(convert(R"({"model": {"type": "Unigram", "vocab": [["a", -1.5]]}})"), kUnsupported, "Unigram");
@@ -98,37 +110,106 @@ TEST(GgufTokenizer, SaysWhatCannotBeConverted) {
                kUnsupported, "cuts words by 'x+', which GGUF has no name for");
   EXPECT_ERROR(convert(R"({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": true}, )" + bpe + "}"),
                kUnsupported, "a space in front");
+  const std::string gpt2 = R"("pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false}, )";
+  EXPECT_ERROR(convert("{" + gpt2 + R"("model": {"type": "BPE", "vocab": {"a": 0, " ": 1, "a ": 2, "a a": 3},
+                                       "merges": [["a", " "], ["a ", "a"]]}})"),
+               kUnsupported, "merge 0 of 'a' and ' ' has a blank");
+  EXPECT_ERROR(convert("{" + gpt2 + R"("model": {"type": "BPE", "vocab": {}, "merges": [], "ignore_merges": true}})"),
+               kUnsupported, "(with ignore_merges), which GGUF has no name for");
   EXPECT_ERROR(convert(R"({"model": {"type": "BPE", "vocab": {"a": 9}, "merges": []}})", "{}", R"({"vocab_size": 4})"),
                kBadFile, "tokens up to id 9 but the model's vocab_size is 4");
 }
 
-TEST(TokenizerJson, NamesTheFieldAtFault) {
-  const auto parse = [](const char* text) { return TokenizerJson::parse(text, "t.json"); };
-  EXPECT_ERROR(parse("{}"), kBadFile, "t.json: 'model' is missing");
-  EXPECT_ERROR(parse(R"({"model": {"type": "Magic"}})"), kBadFile, "'model.type' is 'Magic'");
-  EXPECT_ERROR(parse(R"({"model": {"vocab": {"a": -1}}})"), kBadFile, "has the id -1");
-  EXPECT_ERROR(parse(R"({"model": {"vocab": {"a": 99999999999}}})"), kBadFile, "has the id 99999999999");
-  EXPECT_ERROR(parse(R"({"model": {"merges": [["a"]]}})"), kBadFile, "merge 0 has 1 parts");
-  EXPECT_ERROR(parse(R"({"model": {"merges": [["a", "b", "c"]]}})"), kBadFile, "merge 0 has more than two");
-  EXPECT_ERROR(parse(R"({"added_tokens": [{"id": 1}], "model": {}})"), kBadFile, "content");
-  EXPECT_ERROR(parse(R"({"model": {"vocab": {"a": 0})"), kBadFile, "t.json");
+TEST(GgufTokenizer, TextBecomesTheSameTokensAfterwards) {
+  for (const char* name : {"llama3-like", "gpt4o-like", "deepseek3-like", "llama2-like"}) {
+    SCOPED_TRACE(name);
+    const auto path = [&](const char* ending) { return fixture_folders("tokenizers").front() / cat(name, ending); };
+    const TempFolder folder;
+    std::filesystem::copy_file(path(".tokenizer.json"), folder.path() / "tokenizer.json");
+    const Metadata metadata = gguf_tokenizer(folder.path(), Json());
+    const Tokenizer tokenizer = Tokenizer::from_gguf(gguf_vocabulary_of(metadata, "written"));
+    EncodeOptions plain;
+    plain.add_special = false;
+    const Json cases = Json::load(path(".cases.json"));
+    for (const Json& item : cases.at("cases").as_array()) {
+      EXPECT_EQ(tokenizer.encode(item.at("text").as_text(), plain), item.at("ids").to<std::vector<int>>())
+          << item.at("text").as_text();
+    }
+  }
 }
 
-TEST(PreTokenizer, KnowsThePatternsOfFamilies) {
-  const auto name = [](const std::string& pattern, bool ignore_merges) {
-    TokenizerJson tokenizer;
-    tokenizer.ignore_merges = ignore_merges;
-    tokenizer.pre_tokenizer = Json::parse(
-        R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": ")" + pattern +
-            R"("}, "behavior": "Isolated"}, {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]})",
-        "t.json");
-    return std::string(gguf_pre_tokenizer(tokenizer));
+std::string name_of(const std::string& steps, bool ignore_merges = false) {
+  const Json json = Json::parse(R"({"type": "Sequence", "pretokenizers": [)" + steps + "]}", "t.json");
+  std::vector<std::string> patterns;
+  read_pretokenizer(json, true)->list_patterns(patterns);
+  return std::string(gguf_split_name(patterns, ignore_merges).value_or("none"));
+}
+
+TEST(GgufSplit, KnowsThePatternsOfFamilies) {
+  const auto split = [](const std::string& pattern, const std::string& what = R"("Isolated")") {
+    return R"({"type": "Split", "pattern": {"Regex": ")" + pattern + R"("}, "behavior": )" + what + "}";
   };
+  const std::string bytes = R"(, {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})";
   const std::string start = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N})";
   const std::string end = R"(| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+)";
-  EXPECT_EQ(name(start + end, false), "qwen2");
-  EXPECT_EQ(name(start + "{1,3}" + end, true), "llama-bpe");
-  EXPECT_EQ(name(start + "{1,3}" + end, false), "dbrx");
+  const std::string raw_end = R"(| ?[^\\s\\p{L}\\p{N}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+)";
+  EXPECT_EQ(name_of(split(start + end) + bytes), "qwen2");
+  EXPECT_EQ(name_of(split(start + raw_end) + bytes), "qwen2") << "line breaks that are not escaped";
+  EXPECT_EQ(name_of(split(start + "{1,3}" + end) + bytes, true), "llama-bpe");
+  EXPECT_EQ(name_of(split(start + "{1,3}" + end) + bytes), "dbrx");
+  EXPECT_EQ(name_of(split(start + "{1,3}" + end, R"("Removed", "invert": true)") + bytes), "dbrx");
+  EXPECT_EQ(name_of(split(start + "{1,3}" + end, R"("Removed")") + bytes), "none");
+  EXPECT_EQ(name_of(split(start + "{1,3}" + end, R"("MergedWithNext")") + bytes), "none");
+  EXPECT_EQ(
+      name_of(R"({"type": "Punctuation", "behavior": "Contiguous"}, {"type": "ByteLevel", "add_prefix_space": false,
+                       "use_regex": true}, {"type": "Digits", "individual_digits": false}, )" +
+              split("[0-9][0-9][0-9]")),
+      "falcon");
+  EXPECT_EQ(name_of(R"({"type": "Punctuation"}, {"type": "ByteLevel", "add_prefix_space": false}, )" +
+                    split("[0-9][0-9][0-9]")),
+            "none");
+}
+
+TEST(GgufSplit, WritesANameThatReadsBackTheSame) {
+  for (const char* name : {"gpt-2",
+                           "olmo",
+                           "smollm",
+                           "starcoder",
+                           "llama3",
+                           "llama-bpe",
+                           "glm4",
+                           "qwen2",
+                           "qwen35",
+                           "gpt-4o",
+                           "granite-embed-multi-97m",
+                           "cohere2moe",
+                           "tekken",
+                           "bloom",
+                           "viking",
+                           "seed-coder",
+                           "hunyuan-dense",
+                           "deepseek-llm",
+                           "deepseek-coder",
+                           "jais-2",
+                           "laguna",
+                           "minicpm5",
+                           "youtu",
+                           "chameleon",
+                           "kimi-k2",
+                           "superbpe",
+                           "llada-moe",
+                           "exaone-moe"}) {
+    SCOPED_TRACE(name);
+    const auto split = gguf_split(name);
+    ASSERT_TRUE(split);
+    const auto written = gguf_split_name({split->patterns.begin(), split->patterns.end()}, split->ignore_merges);
+    ASSERT_TRUE(written);
+    EXPECT_EQ(gguf_split(*written)->patterns, split->patterns);
+    EXPECT_EQ(gguf_split(*written)->add_bos, split->add_bos);
+  }
+  EXPECT_EQ(gguf_split("falcon")->patterns.size(), 3u) << "its files list four steps";
+  EXPECT_TRUE(gguf_split("default"));
+  EXPECT_FALSE(gguf_split("nobody"));
 }
 
 }  // namespace

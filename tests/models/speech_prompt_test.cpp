@@ -57,7 +57,7 @@ TEST(AsrPromptTest, IsTheOneTheModelWasTrainedWith) {
   EXPECT_EQ(plain.tokens[static_cast<size_t>(plain.audio_position)], 900);
   EXPECT_NE(plain.tokens[static_cast<size_t>(plain.audio_position) - 1], 900);
 
-  const AsrPrompt asked = asr_prompt(tokenizer, 900, 1, {"Ember, Wick", find_asr_language("EN")});
+  const AsrPrompt asked = asr_prompt(tokenizer, 900, 1, {"Ember, Wick", find_language("EN")});
   EXPECT_EQ(text_of(tokenizer, asked, 900),
             "{<|im_start|>}system\nEmber, Wick{<|im_end|>}\n{<|im_start|>}user\n{<|audio_start|>}*{<|audio_end|>}"
             "{<|im_end|>}\n{<|im_start|>}assistant\nlanguage English<asr_text>");
@@ -87,20 +87,38 @@ TEST(AsrPromptTest, HasTheTokensOfTransformers) {
   }
 }
 
-TEST(AsrLanguageTest, IsFoundByCodeAndName) {
-  EXPECT_EQ(asr_languages().size(), 30u);
-  for (const AsrLanguage& language : asr_languages()) {
-    EXPECT_EQ(find_asr_language(language.code), &language);
-    EXPECT_EQ(find_asr_language(language.name), &language);
+TEST(LanguageTest, IsFoundByCodeNameAndAlias) {
+  EXPECT_EQ(qwen3_asr_languages().size(), 30u);
+  EXPECT_EQ(qwen3_asr_languages().front()->code, "ar");
+  EXPECT_EQ(qwen3_asr_languages().back()->code, "zh");
+  for (const Language* language : qwen3_asr_languages()) {
+    EXPECT_EQ(find_language(language->code), language);
+    EXPECT_EQ(find_language(language->name), language);
   }
-  EXPECT_EQ(find_asr_language("yue")->name, "Cantonese");
-  EXPECT_EQ(find_asr_language("cHINESE")->code, "zh");
-  EXPECT_EQ(find_asr_language("Klingon"), nullptr);
-  EXPECT_EQ(find_asr_language(""), nullptr);
+  EXPECT_EQ(whisper_languages().size(), 100u);
+  EXPECT_EQ(whisper_languages()[0].code, "en");
+  EXPECT_EQ(whisper_languages()[99].code, "yue");
+  for (const Language& language : whisper_languages()) {
+    EXPECT_EQ(find_language(language.code), &language);
+    EXPECT_EQ(find_language(language.name), &language);
+    for (const std::string_view alias : language.aliases) {
+      if (!alias.empty()) EXPECT_EQ(find_language(alias), &language) << alias;
+    }
+  }
+  EXPECT_EQ(find_language("moldovan")->code, "ro");
+  EXPECT_EQ(find_language("fil")->models, Language::kQwen3Asr);
+  EXPECT_EQ(find_language("uk")->models, Language::kWhisper);
+  EXPECT_EQ(find_language("yue")->name, "Cantonese");
+  EXPECT_EQ(find_language("cHINESE")->code, "zh");
+  EXPECT_EQ(find_language("Klingon"), nullptr);
+  EXPECT_EQ(find_language(""), nullptr);
+  for (const char* without : {"zh", "Chinese", "yue", "ja", "th", "lo", "my", "burmese"})
+    EXPECT_FALSE(writes_blanks(without));
+  for (const char* with : {"en", "German", "ko", "", "Klingon"}) EXPECT_TRUE(writes_blanks(with));
 }
 
 TEST(TranscriptTest, ReadsTheTag) {
-  const auto both = [](std::string_view written, const AsrLanguage* forced = nullptr) {
+  const auto both = [](std::string_view written, const Language* forced = nullptr) {
     const Transcript transcript = read_transcript(written, forced);
     return cat("[", transcript.language, "] ", transcript.text);
   };
@@ -113,8 +131,8 @@ TEST(TranscriptTest, ReadsTheTag) {
   EXPECT_EQ(both("<asr_text>Hello."), "[] Hello.");
   EXPECT_EQ(both("language English<asr_text>a<asr_text>b"), "[English] ab");
   EXPECT_EQ(both("language English<asr_text><asr_<asr_text>text>b"), "[English] b");
-  EXPECT_EQ(both("Hello.", find_asr_language("en")), "[English] Hello.");
-  EXPECT_EQ(both("language None", find_asr_language("en")), "[English] language None");
+  EXPECT_EQ(both("Hello.", find_language("en")), "[English] Hello.");
+  EXPECT_EQ(both("language None", find_language("en")), "[English] language None");
 }
 
 TEST(TranscriptTest, TheTagNeverShowsWhileItIsWritten) {
@@ -124,7 +142,7 @@ TEST(TranscriptTest, TheTagNeverShowsWhileItIsWritten) {
     const std::string expected = length <= text ? "" : written.substr(text, length - text);
     EXPECT_EQ(read_begun_transcript(written.substr(0, length)).text, expected);
   }
-  EXPECT_EQ(read_begun_transcript("Hel", find_asr_language("en")).text, "Hel");
+  EXPECT_EQ(read_begun_transcript("Hel", find_language("en")).text, "Hel");
 }
 
 TEST(TranscriptTest, KeepsLongRepetitionsOnce) {

@@ -5,6 +5,7 @@
 #include "support/errors.h"
 #include "text/gguf_vocabulary.h"
 #include "text/tokenizer.h"
+#include "text/tokenizer_document.h"
 
 namespace wick {
 namespace {
@@ -27,6 +28,24 @@ TEST(BadTokenizer, Structure) {
   EXPECT_ERROR(Tokenizer::from_json(with(R"({"type":"Magic"})")), kUnsupported, "no tokenizer model 'Magic'");
   EXPECT_ERROR(Tokenizer::from_json(with(R"({"type":7})")), kBadFile, "'type' is a number, expected text");
   EXPECT_ERROR(Tokenizer::load("/no/such/tokenizer.json"), kIo, "/no/such/tokenizer.json");
+}
+
+// Who only looks at a file is told of the same mistakes.
+TEST(BadTokenizer, Document) {
+  const auto document = [](const std::string& json) { return TokenizerDocument(json, "t.json"); };
+  EXPECT_ERROR(document("{}"), kBadFile, "t.json: 'model' is missing");
+  EXPECT_ERROR(document(with(R"({"type":"Magic"})")), kUnsupported, "t.json: there is no tokenizer model 'Magic'");
+  EXPECT_ERROR(document(bpe("3", "[]")).vocab_size(), kBadFile, "'model.vocab' is missing or no object");
+  EXPECT_ERROR(document(with(kSmall, R"("added_tokens":[{"id":-2,"content":"<x>"}],)")).vocab_size(), kBadFile,
+               "the id -2 of '<x>'");
+  EXPECT_EQ(document(with(kSmall, R"("added_tokens":[{"id":9,"content":"<x>"}],)")).vocab_size(), 10);
+  // Files from before the kind was written.
+  EXPECT_EQ(document(with(R"({"vocab":{},"merges":[]})")).model(), TokenizerDocument::Model::kBpe);
+  EXPECT_EQ(document(with(R"({"vocab":[["a",-1]]})")).model(), TokenizerDocument::Model::kUnigram);
+  EXPECT_EQ(document(with(R"({"vocab":[["a",-1],["b",-2]]})")).vocab_size(), 2);
+  EXPECT_EQ(document(with(R"({"vocab":{},"continuing_subword_prefix":"##"})")).model(),
+            TokenizerDocument::Model::kWordPiece);
+  EXPECT_EQ(document(with(R"({"vocab":{}})")).model(), TokenizerDocument::Model::kWordLevel);
 }
 
 TEST(BadTokenizer, Vocabulary) {

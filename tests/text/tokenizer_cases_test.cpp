@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/utf8.h"
-#include "engine/gguf_tokenizer.h"
 #include "formats/checkpoint.h"
+#include "formats/gguf_tokenizer.h"
 
 #include "support/fixtures.h"
 

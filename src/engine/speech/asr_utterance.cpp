@@ -28,7 +28,7 @@ bool is_same(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 AsrUtterance::AsrUtterance(const AsrEar& ear, const RecognizeOptions& options)
-    : ear_(ear), options_(options), language_(find_asr_language(options.language)), mel_(LogMelOptions::qwen3_asr()) {}
+    : ear_(ear), options_(options), language_(find_language(options.language)), mel_(LogMelOptions::qwen3_asr()) {}
 
 void AsrUtterance::push(std::span<const float> samples) {
   const auto start = Clock::now();
@@ -116,7 +116,7 @@ RecognizedSegment AsrUtterance::end(std::string* language, Recognition& totals) 
   }
   if (options_.times == TimeDetail::kWords) segment.words = ear_.aligner->align(mel_.features(), segment.text);
   if (language) {
-    const AsrLanguage* known = find_asr_language(transcript.language);
+    const Language* known = find_language(transcript.language);
     *language = known ? std::string(known->code) : transcript.language;
   }
   totals.tokens += std::ssize(result.tokens);

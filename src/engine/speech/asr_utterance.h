@@ -50,7 +50,7 @@ class AsrUtterance final : public Utterance {
 
   AsrEar ear_;
   RecognizeOptions options_;
-  const AsrLanguage* language_;  // null: the model finds out
+  const Language* language_;  // null: the model finds out
   LogMel mel_;
   std::vector<Window> windows_;
   std::vector<int32_t> guessed_;  // tokens of the last guess

@@ -1,24 +1,12 @@
 #include "engine/speech/joined_text.h"
 
-#include <algorithm>
-#include <array>
-
 #include "base/text.h"
 #include "base/utf8.h"
+#include "models/speech/languages.h"
 
 namespace wick {
-namespace {
-
-constexpr std::array<std::string_view, 10> kWithoutBlanks = {"zh",      "yue",       "ja",       "th",   "lo",
-                                                             "Chinese", "Cantonese", "Japanese", "Thai", "my"};
-
-}  // namespace
-
 JoinedText::JoinedText(std::string& text, std::string_view language)
-    : text_(text),
-      blank_(!text.empty() && std::find(kWithoutBlanks.begin(), kWithoutBlanks.end(), language) == kWithoutBlanks.end()
-                 ? " "
-                 : "") {}
+    : text_(text), blank_(!text.empty() && writes_blanks(language) ? " " : "") {}
 
 std::string JoinedText::show(std::string_view piece) {
   if (piece.size() <= shown_.size() || !piece.starts_with(shown_) || !is_utf8(piece)) return {};

@@ -9,7 +9,7 @@ namespace wick {
 // what can be shown while it grows.
 class JoinedText {
  public:
-  // `language`: its code, if it is known.
+  // `language`: its code or name, if it is known.
   JoinedText(std::string& text, std::string_view language);
 
   // The piece as it is so far: what is new of it. Nothing when the piece has changed from what was shown.

@@ -123,8 +123,8 @@ Qwen3AsrRecognizer::Qwen3AsrRecognizer(const std::filesystem::path& path, const 
   facts_.parameters = asr_->parameters();
   facts_.weight_bytes = asr_->weight_bytes();
   facts_.tells_words = aligner_ != nullptr;
-  for (const AsrLanguage& language : asr_languages()) {
-    if (!is_ember || language.code == "en") facts_.languages.emplace_back(language.code);
+  for (const Language* language : qwen3_asr_languages()) {
+    if (!is_ember || language->code == "en") facts_.languages.emplace_back(language->code);
   }
   piece_seconds_ = is_ember ? kEmberPieceSeconds : kPieceSeconds;
 }
@@ -154,7 +154,7 @@ void Qwen3AsrRecognizer::check(const RecognizeOptions& options) const {
     throw Error(ErrorCode::kInvalidArgument, cat(facts_.label, " follows one way, not ", options.beams));
   }
   if (!options.language.empty()) {
-    const AsrLanguage* language = find_asr_language(options.language);
+    const Language* language = find_language(options.language);
     const auto& codes = facts_.languages;
     if (!language || std::find(codes.begin(), codes.end(), language->code) == codes.end()) {
       std::string known;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace wick {
 namespace {
@@ -37,8 +39,6 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   }
   return text;
 }
-
-}  // namespace
 
 std::string to_srt(const Recognition& recognition) {
   std::string out;
@@ -77,5 +77,18 @@ std::string to_timed_text(const Recognition& recognition) {
   }
   return out;
 }
+
+}  // namespace
+
+std::string transcript_text(const Recognition& recognition, std::string_view format) {
+  if (format == "text") return recognition.text.empty() ? std::string() : recognition.text + "\n";
+  if (format == "timed") return to_timed_text(recognition);
+  if (format == "srt") return to_srt(recognition);
+  if (format == "vtt") return to_vtt(recognition);
+  if (format == "tsv") return to_tsv(recognition);
+  throw Error(ErrorCode::kInvalidArgument, cat("a transcript is not written as ", in_quotes(format)));
+}
+
+double to_milliseconds(double seconds) { return std::round(seconds * 1000) / 1000; }
 
 }  // namespace wick

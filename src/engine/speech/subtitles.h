@@ -7,10 +7,11 @@
 
 namespace wick {
 
-// Texts with times, as players and editors read them. Line breaks and blanks in a row become one blank.
-std::string to_srt(const Recognition& recognition);
-std::string to_vtt(const Recognition& recognition);
-std::string to_tsv(const Recognition& recognition);         // start, end (milliseconds), text
-std::string to_timed_text(const Recognition& recognition);  // "[00:01.250 --> 00:03.000]  Hello."
+// A transcript as text: "text", "timed" ("[00:01.250 --> 00:03.000]  Hello."), or what players and editors read: "srt",
+// "vtt", "tsv" (start and end in milliseconds, text). With times, line breaks and blanks in a row become one blank.
+// Throws Error(kInvalidArgument) for another format.
+std::string transcript_text(const Recognition& recognition, std::string_view format);
+// Times as they are told in JSON: in seconds, to the millisecond.
+double to_milliseconds(double seconds);
 
 }  // namespace wick

@@ -45,7 +45,7 @@ Recognition WhisperRecognizer::Run::run() {
   return std::move(result_);
 }
 
-const WhisperLanguage* WhisperRecognizer::Run::checked_language() const {
+const Language* WhisperRecognizer::Run::checked_language() const {
   const auto bad = [](const std::string& what) { return Error(ErrorCode::kInvalidArgument, what); };
   if (options_.beams < 1 || options_.beams > kMostBeams) {
     throw bad(cat("beams = ", options_.beams, ", expected 1 to ", kMostBeams));
@@ -56,9 +56,9 @@ const WhisperLanguage* WhisperRecognizer::Run::checked_language() const {
   if (tokens_.english_only && options_.task == SpeechTask::kTranslate) {
     throw bad("this whisper was made for English alone and does not translate");
   }
-  const WhisperLanguage* english = find_whisper_language("en");
+  const Language* english = find_language("en");
   if (options_.language.empty()) return tokens_.english_only ? english : nullptr;
-  const WhisperLanguage* language = find_whisper_language(options_.language);
+  const Language* language = find_language(options_.language);
   const bool known =
       language && (tokens_.english_only ? language == english : tokens_.token_of(language->code).has_value());
   if (known) return language;

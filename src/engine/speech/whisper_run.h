@@ -21,7 +21,7 @@ class WhisperRecognizer::Run {
     size_t token;         // of the text, its first
   };
 
-  const WhisperLanguage* checked_language() const;
+  const Language* checked_language() const;
 
   // Reads until the window is full or the sound is over; false when nothing is left.
   bool fill();
@@ -57,7 +57,7 @@ class WhisperRecognizer::Run {
   AudioReader& sound_;
   const RecognizeOptions& options_;
   RecognizeCallback callback_;
-  const WhisperLanguage* language_;  // null: not known yet
+  const Language* language_;  // null: not known yet
   int64_t window_samples_;
   RecurrentState heard_;  // in the window
 

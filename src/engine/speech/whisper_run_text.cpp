@@ -39,7 +39,7 @@ std::vector<WhisperRecognizer::Run::TimedWord> WhisperRecognizer::Run::words_of(
   std::vector<float> logprobs;
   std::vector<size_t> places;
   std::vector<WhisperWord> split;
-  const bool has_blanks = writes_blanks(language_->code);
+  const bool has_blanks = language_->has_blanks;
   const auto end_run = [&](size_t begin) {  // of text between times, where no word goes on
     for (WhisperWord& word : split_words(std::span(said).subspan(begin), on_.tokenizer_, has_blanks)) {
       word.first += begin;

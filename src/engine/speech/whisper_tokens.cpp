@@ -25,7 +25,7 @@ std::string time_name(int64_t index) {
 // Everything behind the text.
 std::vector<std::string> control_names(int64_t languages) {
   std::vector<std::string> names = {"<|endoftext|>", "<|startoftranscript|>"};
-  for (const WhisperLanguage& language : whisper_languages().first(static_cast<size_t>(languages))) {
+  for (const Language& language : whisper_languages().first(static_cast<size_t>(languages))) {
     names.push_back(cat("<|", language.code, "|>"));
   }
   for (const char* name :
@@ -66,7 +66,7 @@ WhisperTokens WhisperTokens::find(const Tokenizer& tokenizer, int64_t vocabulary
   tokens.end = required("<|endoftext|>");
   tokens.start = required("<|startoftranscript|>");
   if (!english_only) {
-    for (const WhisperLanguage& language : whisper_languages()) {
+    for (const Language& language : whisper_languages()) {
       if (const auto id = optional(cat("<|", language.code, "|>"))) tokens.languages.push_back({&language, *id});
     }
     if (tokens.languages.empty()) required("<|en|>");

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
-#include "engine/speech/whisper_languages.h"
+#include "models/speech/languages.h"
 #include "text/tokenizer.h"
 
 namespace wick {
@@ -14,7 +14,7 @@ namespace wick {
 // The tokens that steer Whisper. Text comes first in the vocabulary, then `end`, these, and the times at the end.
 struct WhisperTokens {
   struct Spoken {
-    const WhisperLanguage* language;
+    const Language* language;
     int32_t token;
   };
 

@@ -54,11 +54,6 @@ void join(WhisperWord& word, const WhisperWord& next) {
 
 }  // namespace
 
-bool writes_blanks(std::string_view language_code) {
-  constexpr std::string_view kWithout[] = {"zh", "ja", "th", "lo", "my", "yue"};
-  return std::find(std::begin(kWithout), std::end(kWithout), language_code) == std::end(kWithout);
-}
-
 std::vector<WhisperWord> split_words(std::span<const int32_t> tokens, const Tokenizer& tokenizer, bool has_blanks) {
   std::vector<WhisperWord> words;
   for (const WhisperWord& part : split_characters(tokens, tokenizer)) {

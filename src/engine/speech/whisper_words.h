@@ -18,7 +18,6 @@ struct WhisperWord {
 
 // Cuts text tokens into words: at blanks, or at every character for languages that write without them.
 std::vector<WhisperWord> split_words(std::span<const int32_t> tokens, const Tokenizer& tokenizer, bool has_blanks);
-bool writes_blanks(std::string_view language_code);
 
 // The words with their times: word i lasts from begins[words[i].first] to the begin of the token behind it, in steps of
 // `seconds`; `begins` has one more for the end of the text. Words before a pause are not longer than words usually are.

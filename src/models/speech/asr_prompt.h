@@ -1,22 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
+#include "models/speech/languages.h"
 #include "text/tokenizer.h"
 
 namespace wick {
-
-// A language that Qwen3-ASR writes.
-struct AsrLanguage {
-  std::string_view code;  // "en"
-  std::string_view name;  // "English"
-};
-std::span<const AsrLanguage> asr_languages();
-// By code or name, in small or capital letters; null when there is none.
-const AsrLanguage* find_asr_language(std::string_view code_or_name);
 
 // What the decoder is asked with.
 struct AsrPrompt {
@@ -25,8 +16,8 @@ struct AsrPrompt {
 };
 
 struct AsrPromptOptions {
-  std::string_view context;               // names and rare words that are likely to be said; any text
-  const AsrLanguage* language = nullptr;  // null: the model finds out
+  std::string_view context;            // names and rare words that are likely to be said; any text
+  const Language* language = nullptr;  // null: the model finds out
 };
 
 // Text in `context` never becomes a control token. Throws Error(kBadFile) when the tokenizer lacks a token of the

@@ -56,7 +56,7 @@ std::string language_of(std::string_view said) {
 
 }  // namespace
 
-Transcript read_transcript(std::string_view written, const AsrLanguage* forced) {
+Transcript read_transcript(std::string_view written, const Language* forced) {
   Transcript transcript;
   if (forced) transcript.language = forced->name;
   std::string_view text = written;
@@ -72,7 +72,7 @@ Transcript read_transcript(std::string_view written, const AsrLanguage* forced) 
   return transcript;
 }
 
-Transcript read_begun_transcript(std::string_view written, const AsrLanguage* forced) {
+Transcript read_begun_transcript(std::string_view written, const Language* forced) {
   if (!forced && written.find(kTag) == std::string_view::npos) return {};
   return read_transcript(written, forced);
 }

@@ -16,8 +16,8 @@ struct Transcript {
 // `forced`: the language that the prompt ended with, or null; the model then writes the text alone. The tag never shows
 // in the text. A pattern of up to 20 characters that comes more than 20 times in a row, as models write in noise, is
 // kept once.
-Transcript read_transcript(std::string_view written, const AsrLanguage* forced = nullptr);
+Transcript read_transcript(std::string_view written, const Language* forced = nullptr);
 // The same while the model is still writing: there is no text before the tag.
-Transcript read_begun_transcript(std::string_view written, const AsrLanguage* forced = nullptr);
+Transcript read_begun_transcript(std::string_view written, const Language* forced = nullptr);
 
 }  // namespace wick

@@ -52,7 +52,7 @@ class Transcription {
       response.body = to_text(TranscriptAnswer::fields().write({heard.text, audio_usage(heard)})) + "\n";
     } else {
       response.content_type = format == "vtt" ? "text/vtt; charset=utf-8" : "text/plain; charset=utf-8";
-      response.body = format == "srt" ? to_srt(heard) : format == "vtt" ? to_vtt(heard) : heard.text + "\n";
+      response.body = transcript_text(heard, format);
     }
     return response;
   }

@@ -1,21 +1,18 @@
 #include "server/api/transcription_answer.h"
 
-#include <cctype>
 #include <cmath>
 
-#include "models/speech/asr_prompt.h"
+#include "base/ascii.h"
+#include "engine/speech/subtitles.h"
+#include "models/speech/languages.h"
 
 namespace wick {
 namespace {
 
-double to_milliseconds(double seconds) { return std::round(seconds * 1000) / 1000; }
-
 // "english" for "en", as OpenAI spells it.
 std::string language_name(const std::string& code) {
-  const AsrLanguage* language = find_asr_language(code);
-  std::string name(language ? language->name : code);
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name;
+  const Language* language = find_language(code);
+  return lower_ascii(language ? language->name : code);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "server/http/multipart.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -12,12 +12,6 @@ namespace {
 constexpr size_t kMostParts = 64, kMostHeader = 8 << 10, kMostBoundary = 200;
 
 Error wrong(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("the form is damaged: ", what)}; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -31,7 +25,7 @@ std::string parameter(std::string_view field, std::string_view wanted) {
   while (at != std::string_view::npos && at < field.size()) {
     const size_t equals = field.find('=', at + 1);
     if (equals == std::string_view::npos) return {};
-    const std::string name = lower(trimmed(field.substr(at + 1, equals - at - 1)));
+    const std::string name = lower_ascii(trimmed(field.substr(at + 1, equals - at - 1)));
     std::string value;
     size_t end = equals + 1;
     if (end < field.size() && field[end] == '"') {
@@ -58,7 +52,7 @@ FormPart read_header(std::string_view header) {
     header.remove_prefix(std::min(end + 2, header.size()));
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
-    const std::string name = lower(trimmed(line.substr(0, colon)));
+    const std::string name = lower_ascii(trimmed(line.substr(0, colon)));
     const std::string_view value = trimmed(line.substr(colon + 1));
     if (name == "content-type") part.content_type = value;
     if (name != "content-disposition") continue;
@@ -72,7 +66,7 @@ FormPart read_header(std::string_view header) {
 }  // namespace
 
 std::string multipart_boundary(std::string_view content_type) {
-  const std::string kind = lower(trimmed(content_type.substr(0, content_type.find(';'))));
+  const std::string kind = lower_ascii(trimmed(content_type.substr(0, content_type.find(';'))));
   return kind == "multipart/form-data" ? parameter(content_type, "boundary") : std::string();
 }
 

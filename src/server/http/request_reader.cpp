@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "server/http/error_response.h"
@@ -13,12 +14,6 @@ namespace {
 namespace http = boost::beast::http;
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return out;
-}
 
 // The first line ends like one of HTTP: "GET / HTTP/2.0".
 bool names_other_version(const boost::beast::flat_buffer& buffer) {
@@ -88,17 +83,17 @@ RequestReader::Step RequestReader::take_head() {
   int hosts = 0;
   bool is_chunked = false;
   for (const auto& field : message) {
-    std::string name = lower(view(field.name_string()));
+    std::string name = lower_ascii(view(field.name_string()));
     const std::string_view value = view(field.value());
     if (name == "host") ++hosts;
     if (name == "transfer-encoding") {
-      if (is_chunked || lower(value) != "chunked" || is_http10()) {
+      if (is_chunked || lower_ascii(value) != "chunked" || is_http10()) {
         return bad(501, cat("The transfer encoding ", in_quotes(value), " is not supported here."));
       }
       is_chunked = true;
     }
     if (name == "expect") {
-      if (lower(value) != "100-continue") return bad(417, cat("The server cannot meet 'Expect: ", value, "'."));
+      if (lower_ascii(value) != "100-continue") return bad(417, cat("The server cannot meet 'Expect: ", value, "'."));
       awaits_continue_ = !is_http10();
     }
     request_.headers.emplace_back(std::move(name), value);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "server/http/error_response.h"
@@ -13,11 +14,6 @@
 
 namespace wick {
 namespace {
-
-bool is_same_word(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
 
 // The first of the items of all fields of that name, "a, b, c", that the condition holds for; empty: none.
 template <typename Condition>
@@ -36,7 +32,7 @@ std::string_view find_item(const HttpRequest& request, std::string_view name, co
 }
 
 bool has_word(const HttpRequest& request, std::string_view name, std::string_view word) {
-  return !find_item(request, name, [&](std::string_view item) { return is_same_word(item, word); }).empty();
+  return !find_item(request, name, [&](std::string_view item) { return same_letters(item, word); }).empty();
 }
 
 HttpResponse upgrade_needed(std::string_view message) {

@@ -1,0 +1,18 @@
+#include "base/ascii.h"
+
+#include <algorithm>
+
+namespace wick {
+
+std::string lower_ascii(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = lower_ascii(c);
+  return out;
+}
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower_ascii(x) == lower_ascii(y); });
+}
+
+}  // namespace wick

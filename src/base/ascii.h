@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace wick {
+
+// Small letters for the capital ones of ASCII; all else stays.
+inline char lower_ascii(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+std::string lower_ascii(std::string_view text);
+// True when only the case of ASCII letters differs.
+bool same_letters(std::string_view a, std::string_view b);
+
+}  // namespace wick
