@@ -25,6 +25,12 @@ class Flattener {
     automaton_.root = root;
     automaton_.matches_empty = nullable_[root];
     automaton_.rule_start[root] = position_of(nfa_.rule_start[root]);
+    for (const auto& marks : nfa_.required_marks) {
+      needs_.push_back(marks.empty() ? kNone : static_cast<uint32_t>(automaton_.required_marks.size()));
+      if (marks.empty()) continue;
+      MarkSet& set = automaton_.required_marks.emplace_back();
+      for (const uint32_t mark : marks) add_mark(set, mark);
+    }
     while (next_ < nodes_.size()) {
       expand(next_);
       ++next_;
@@ -55,7 +61,10 @@ class Flattener {
       if (seen_[node] == position) continue;
       seen_[node] = position;
       if (++steps_ > 4 * kMaxEdges) throw too_large();
-      if (node == nfa_.rule_end[nfa_.node_rule[node]]) result.can_end = true;
+      if (node == nfa_.rule_end[nfa_.node_rule[node]]) {
+        result.can_end = true;
+        result.needs = needs_[nfa_.node_rule[node]];
+      }
       nfa_.for_each_edge(node, [&](const NfaEdge& edge) { follow(edge); });
     }
     if (automaton_.edges.size() > kMaxEdges || automaton_.calls.size() > kMaxEdges) throw too_large();
@@ -70,7 +79,7 @@ class Flattener {
       case EdgeKind::kByte: automaton_.edges.push_back({edge.bytes, position_of(edge.target)}); break;
       case EdgeKind::kCall:
         automaton_.rule_start[edge.rule] = position_of(nfa_.rule_start[edge.rule]);
-        automaton_.calls.push_back({edge.rule, position_of(edge.target), false});
+        automaton_.calls.push_back({edge.rule, position_of(edge.target), false, edge.mark});
         if (nullable_[edge.rule]) work_.push_back(edge.target);
         break;
     }
@@ -79,7 +88,8 @@ class Flattener {
   void mark_tail_calls() {
     for (CallEdge& call : automaton_.calls) {
       const Position& after = automaton_.positions[call.return_to];
-      call.is_tail = after.can_end && after.edges_begin == after.edges_end && after.calls_begin == after.calls_end;
+      call.is_tail = call.mark == kNone && after.needs == kNone && after.can_end &&
+                     after.edges_begin == after.edges_end && after.calls_begin == after.calls_end;
     }
   }
 
@@ -94,6 +104,7 @@ class Flattener {
   std::vector<uint32_t> position_of_;
   std::vector<uint32_t> seen_;  // the last position whose expansion saw this node
   std::vector<uint32_t> work_;
+  std::vector<uint32_t> needs_;  // per rule
   size_t steps_ = 0;
   uint32_t next_ = 0;
 };
@@ -142,7 +153,7 @@ class Merger {
         [](const ByteEdge& a, const ByteEdge& b) { return std::tie(a.bytes, a.target) < std::tie(b.bytes, b.target); });
     std::sort(automaton_.calls.begin() + position.calls_begin, automaton_.calls.begin() + position.calls_end,
               [](const CallEdge& a, const CallEdge& b) {
-                return std::tie(a.rule, a.return_to) < std::tie(b.rule, b.return_to);
+                return std::tie(a.rule, a.return_to, a.mark) < std::tie(b.rule, b.return_to, b.mark);
               });
   }
 
@@ -160,7 +171,7 @@ class Merger {
       hash = mix_hash(hash, uint64_t{edge.target} << 16 | uint64_t{edge.bytes.first} << 8 | edge.bytes.last);
     }
     for (const CallEdge& call : automaton_.calls_of(position)) {
-      hash = mix_hash(hash, uint64_t{call.rule} << 32 | call.return_to);
+      hash = mix_hash(hash, (uint64_t{call.rule} << 32 | call.return_to) ^ (uint64_t{call.mark} << 20));
     }
     return hash;
   }
@@ -169,13 +180,14 @@ class Merger {
     const Position &left = automaton_.positions[a], &right = automaton_.positions[b];
     const auto edges_a = automaton_.edges_of(left), edges_b = automaton_.edges_of(right);
     const auto calls_a = automaton_.calls_of(left), calls_b = automaton_.calls_of(right);
-    return left.can_end == right.can_end &&
+    return left.can_end == right.can_end && left.needs == right.needs &&
            std::equal(
                edges_a.begin(), edges_a.end(), edges_b.begin(), edges_b.end(),
                [](const ByteEdge& x, const ByteEdge& y) { return x.target == y.target && x.bytes == y.bytes; }) &&
-           std::equal(
-               calls_a.begin(), calls_a.end(), calls_b.begin(), calls_b.end(),
-               [](const CallEdge& x, const CallEdge& y) { return x.rule == y.rule && x.return_to == y.return_to; });
+           std::equal(calls_a.begin(), calls_a.end(), calls_b.begin(), calls_b.end(),
+                      [](const CallEdge& x, const CallEdge& y) {
+                        return x.rule == y.rule && x.return_to == y.return_to && x.mark == y.mark;
+                      });
   }
 
   Automaton& automaton_;

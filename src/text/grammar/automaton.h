@@ -9,6 +9,23 @@
 
 namespace wick::grammar {
 
+// Calls that were made, as bits; without zeros at the end.
+using MarkSet = std::vector<uint64_t>;
+
+inline void add_mark(MarkSet& set, uint32_t mark) {
+  if (set.size() <= mark / 64) set.resize(mark / 64 + 1, 0);
+  set[mark / 64] |= uint64_t{1} << (mark % 64);
+}
+inline bool has_mark(const MarkSet& set, uint32_t mark) {
+  return mark / 64 < set.size() && (set[mark / 64] >> (mark % 64) & 1) != 0;
+}
+inline bool has_marks(const MarkSet& set, const MarkSet& wanted) {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] & ~(i < set.size() ? set[i] : 0)) return false;
+  }
+  return true;
+}
+
 struct ByteEdge {
   ByteRange bytes;
   uint32_t target = 0;  // position
@@ -16,15 +33,17 @@ struct ByteEdge {
 
 struct CallEdge {
   uint32_t rule = 0;
-  uint32_t return_to = 0;  // position
-  bool is_tail = false;    // nothing follows in the calling rule, so there is nothing to return to
+  uint32_t return_to = 0;      // position
+  bool is_tail = false;        // nothing follows in the calling rule, so there is nothing to return to
+  uint32_t mark = UINT32_MAX;  // else: only if the caller's frame does not have it yet
 };
 
 // Where a match can stand inside a rule, with all that can happen next: no step is free.
 struct Position {
   uint32_t edges_begin = 0, edges_end = 0;
   uint32_t calls_begin = 0, calls_end = 0;
-  bool can_end = false;  // the rule may be complete here
+  bool can_end = false;         // the rule may be complete here
+  uint32_t needs = UINT32_MAX;  // else, of `required_marks`: only if the frame has them all
 };
 
 // A pushdown automaton over bytes: one finite automaton per rule, joined by calls. Immutable.
@@ -36,6 +55,7 @@ struct Automaton {
   std::vector<CallEdge> calls;
   std::vector<uint32_t> rule_start;  // position
   std::vector<uint32_t> rule_rank;   // callers before the rules they call ahead of their first byte
+  std::vector<MarkSet> required_marks;
   uint32_t root = 0;
   bool matches_empty = false;
   std::array<uint8_t, 256> byte_class{};  // bytes of one class are never told apart

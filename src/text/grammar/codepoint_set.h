@@ -30,6 +30,7 @@ class CodepointSet {
   const std::vector<CodepointRange>& ranges() const { return ranges_; }
   bool empty() const { return ranges_.empty(); }
   bool contains(uint32_t codepoint) const;
+  bool operator==(const CodepointSet&) const = default;
 
   CodepointSet complement() const;
   CodepointSet unite(const CodepointSet& other) const;

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "text/grammar/schema_merge.h"
+#include "text/grammar/schema_graph.h"
 
 namespace wick::grammar {
 

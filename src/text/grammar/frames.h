@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "text/grammar/automaton.h"
+
 namespace wick::grammar {
 
 using FrameId = uint32_t;
@@ -24,6 +26,7 @@ struct Frame {
   bool is_outermost = false;  // when the rule is complete, so is the text
   int depth = 0;              // calls open, the longest way
   std::vector<ReturnTo> returns;
+  MarkSet marks;  // of the calls that were made
 };
 
 // Frames by number; equal frames have equal numbers. Not thread-safe. References stay valid.
@@ -35,8 +38,9 @@ class FrameTable {
 
   const Frame& operator[](FrameId id) const { return frames_[id]; }
   // `returns` in any order, with duplicates; sorts it. Throws Error(kUnsupported) when there are too many.
-  FrameId intern(bool is_outermost, std::vector<ReturnTo>& returns);
-  FrameId unite(FrameId a, FrameId b);
+  FrameId intern(bool is_outermost, std::vector<ReturnTo>& returns, const MarkSet& marks = {});
+  FrameId unite(FrameId a, FrameId b);  // of equal marks
+  FrameId with_mark(FrameId id, uint32_t mark);
   size_t bytes() const { return bytes_; }
 
  private:

@@ -38,9 +38,9 @@ Grammar Grammar::json_object(JsonLayout layout) {
   return Grammar(compile(rules, root));
 }
 
-Grammar Grammar::from_json_schema(const Json& schema, JsonLayout layout) {
+Grammar Grammar::from_json_schema(const Json& schema, JsonLayout layout, MemberOrder order) {
   RuleSet rules;
-  const RuleId root = grammar::compile_json_schema(schema, layout, rules);
+  const RuleId root = grammar::compile_json_schema(schema, layout, order, rules);
   return Grammar(compile(rules, root));
 }
 

@@ -23,6 +23,12 @@ enum class JsonLayout {
   kOneLine,  // none but one optional space behind each ',' and ':'
 };
 
+// The order in which the members of an object that a schema names are written.
+enum class MemberOrder {
+  kSchema,  // that of the schema, all others last
+  kAny,
+};
+
 // What a text may look like, compiled to a pushdown automaton over bytes. Immutable and thread-safe; copies share the
 // automaton and what has been computed for it, so that a grammar used again is a grammar kept.
 class Grammar {
@@ -35,10 +41,11 @@ class Grammar {
   static Grammar json(JsonLayout layout = JsonLayout::kAny);
   // Any JSON object.
   static Grammar json_object(JsonLayout layout = JsonLayout::kAny);
-  // JSON that satisfies the schema; members of an object come in the schema's order, others last. Strings and numbers
-  // are written in one of their possible ways (docs/grammars.md). Throws Error(kInvalidArgument) naming the place of
-  // whatever cannot be enforced: an instance that matches the grammar always satisfies the schema.
-  static Grammar from_json_schema(const Json& schema, JsonLayout layout = JsonLayout::kAny);
+  // JSON that satisfies the schema. Strings and numbers are written in one of their possible ways (docs/grammars.md).
+  // Throws Error(kInvalidArgument) naming the place of whatever cannot be enforced: an instance that matches the
+  // grammar always satisfies the schema.
+  static Grammar from_json_schema(const Json& schema, JsonLayout layout = JsonLayout::kAny,
+                                  MemberOrder order = MemberOrder::kSchema);
 
   // Whether they are copies of one another; grammars that only mean the same are not.
   bool operator==(const Grammar&) const = default;

@@ -1,6 +1,9 @@
 #include "text/grammar/json_pieces.h"
 
+#include <algorithm>
 #include <array>
+
+#include "text/grammar/text_rules.h"
 
 namespace wick::grammar {
 namespace {
@@ -125,10 +128,31 @@ ExprId JsonPieces::character() {
 ExprId JsonPieces::plain_chars(const CodepointSet& set) {
   std::vector<ExprId> options = {rules_.chars(set.without(never_plain()))};
   const CodepointSet to_escape = set.intersect(never_plain());
-  for (const auto [first, last] : to_escape.ranges()) {
-    for (uint32_t codepoint = first; codepoint <= last; ++codepoint) options.push_back(rules_.bytes(escape(codepoint)));
+  const auto escaped = [&] {
+    std::vector<std::string> texts;
+    for (const auto [first, last] : to_escape.ranges()) {
+      for (uint32_t codepoint = first; codepoint <= last; ++codepoint) texts.push_back(escape(codepoint).substr(1));
+    }
+    return compile_list(std::move(texts), rules_);
+  };
+  if (!to_escape.empty()) {
+    const bool is_all = to_escape == never_plain();
+    options.push_back(
+        rules_.sequence({rules_.bytes("\\"), is_all ? once(escape_, "json escape", escaped) : escaped()}));
   }
   return rules_.choice(std::move(options));
+}
+
+ExprId JsonPieces::rest_unlike(const CodepointSet& first) {
+  auto known = std::find_if(rests_.begin(), rests_.end(), [&](const auto& rest) { return rest.first == first; });
+  if (known == rests_.end()) {
+    const RuleId rule = rules_.add_rule("rest of a name");
+    known = rests_.insert(known, {first, rule});
+    const ExprId any = rules_.repeat(plain_chars(CodepointSet::all()), 0, std::nullopt);
+    const ExprId rest = rules_.sequence({plain_chars(first.complement()), any, rules_.bytes("\"")});
+    rules_.define(rule, rest);
+  }
+  return rules_.call(known->second);
 }
 
 std::string JsonPieces::quoted(std::string_view text) {

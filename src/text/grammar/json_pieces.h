@@ -29,6 +29,8 @@ class JsonPieces {
   ExprId character();
   // The characters of the set, each written in one way: as it is, or escaped if it must be.
   ExprId plain_chars(const CodepointSet& set);
+  // Any such characters of which the first is not in the set, and a closing quote.
+  ExprId rest_unlike(const CodepointSet& first);
   // The text as JSON, in quotes, each character written in one way.
   static std::string quoted(std::string_view text);
 
@@ -45,7 +47,8 @@ class JsonPieces {
 
   RuleSet& rules_;
   JsonLayout layout_;
-  std::optional<RuleId> value_, object_, array_, string_, number_, integer_, character_, space_;
+  std::optional<RuleId> value_, object_, array_, string_, number_, integer_, character_, space_, escape_;
+  std::vector<std::pair<CodepointSet, RuleId>> rests_;
 };
 
 }  // namespace wick::grammar

@@ -8,6 +8,6 @@ namespace wick::grammar {
 
 // Translates a JSON Schema into rules and returns the one for the whole document. Throws Error(kInvalidArgument)
 // naming the place of what cannot be translated.
-RuleId compile_json_schema(const Json& schema, JsonLayout layout, RuleSet& rules);
+RuleId compile_json_schema(const Json& schema, JsonLayout layout, MemberOrder order, RuleSet& rules);
 
 }  // namespace wick::grammar

@@ -17,7 +17,10 @@ class NfaBuilder {
   explicit NfaBuilder(const RuleSet& rules) : rules_(rules) {}
 
   Nfa build() {
-    for (RuleId rule = 0; rule < rules_.rule_count(); ++rule) add_rule(rules_.name(rule));
+    for (RuleId rule = 0; rule < rules_.rule_count(); ++rule) {
+      add_rule(rules_.name(rule));
+      nfa_.required_marks[rule] = rules_.required_marks(rule);
+    }
     for (RuleId rule = 0; rule < rules_.rule_count(); ++rule) {
       rule_ = rule;
       if (const auto body = rules_.body(rule)) compile(*body, nfa_.rule_start[rule], nfa_.rule_end[rule], 0);
@@ -29,6 +32,7 @@ class NfaBuilder {
   uint32_t add_rule(const std::string& name) {
     const auto rule = static_cast<uint32_t>(nfa_.rule_count());
     nfa_.rule_names.push_back(name);
+    nfa_.required_marks.emplace_back();
     nfa_.rule_start.push_back(add_node(rule));
     nfa_.rule_end.push_back(add_node(rule));
     return rule;
@@ -64,6 +68,7 @@ class NfaBuilder {
     if (depth > kMaxDepth) throw too_large(cat("nested more than ", kMaxDepth, " levels deep"));
     const Expr& expr = rules_.expr(id);
     switch (expr.kind) {
+      case ExprKind::kAssert:  // not in rules
       case ExprKind::kNever: return;
       case ExprKind::kEmpty: return add_epsilon(from, to);
       case ExprKind::kBytes: return compile_bytes(expr.bytes, from, to);
@@ -79,7 +84,9 @@ class NfaBuilder {
         for (const ExprId option : expr.children) compile(option, from, to, depth + 1);
         return;
       case ExprKind::kRepeat: return compile_repeat(expr, from, to, depth + 1);
-      case ExprKind::kCall: return add_edge(from, {.kind = EdgeKind::kCall, .rule = expr.rule, .target = to});
+      case ExprKind::kCall:
+        return add_edge(from,
+                        {.kind = EdgeKind::kCall, .rule = expr.rule, .target = to, .mark = expr.mark.value_or(kNone)});
     }
   }
 

@@ -57,8 +57,16 @@ ExprId RuleSet::repeat(ExprId part, int64_t min, std::optional<int64_t> max) {
 
 ExprId RuleSet::call(RuleId rule) { return add({.kind = ExprKind::kCall, .rule = rule}); }
 
+ExprId RuleSet::call_once(RuleId rule, uint32_t mark) {
+  return add({.kind = ExprKind::kCall, .rule = rule, .mark = mark});
+}
+
+ExprId RuleSet::assertion(Assertion kind, std::vector<ExprId> look) {
+  return add({.kind = ExprKind::kAssert, .children = std::move(look), .assertion = kind});
+}
+
 RuleId RuleSet::add_rule(std::string name) {
-  rules_.push_back({std::move(name), std::nullopt});
+  rules_.push_back({std::move(name), std::nullopt, {}});
   return static_cast<RuleId>(rules_.size() - 1);
 }
 

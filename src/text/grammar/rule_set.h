@@ -15,16 +15,21 @@ namespace wick::grammar {
 using ExprId = uint32_t;
 using RuleId = uint32_t;
 
-enum class ExprKind : uint8_t { kNever, kEmpty, kBytes, kChars, kSequence, kChoice, kRepeat, kCall };
+enum class ExprKind : uint8_t { kNever, kEmpty, kBytes, kChars, kSequence, kChoice, kRepeat, kCall, kAssert };
+
+// What a regular expression asks of a place in a text. Only patterns have them, before they become rules.
+enum class Assertion : uint8_t { kStart, kEnd, kWordBoundary, kNoWordBoundary, kAhead, kNotAhead, kBehind, kNotBehind };
 
 struct Expr {
   ExprKind kind = ExprKind::kEmpty;
   std::string bytes;             // kBytes
   CodepointSet chars;            // kChars
-  std::vector<ExprId> children;  // kSequence, kChoice; kRepeat has one
+  std::vector<ExprId> children;  // kSequence, kChoice; kRepeat has one, as has kAssert that looks ahead or behind
   int64_t min = 0;               // kRepeat
   std::optional<int64_t> max;    // kRepeat; empty: no limit
   RuleId rule = 0;               // kCall
+  std::optional<uint32_t> mark;  // kCall: see RuleSet::call_once
+  Assertion assertion = Assertion::kStart;  // kAssert
 };
 
 // Rules as written, before they become an automaton. Every notation (GBNF, JSON Schema) is translated into one of
@@ -40,6 +45,13 @@ class RuleSet {
   ExprId repeat(ExprId part, int64_t min, std::optional<int64_t> max);
   ExprId optional(ExprId part) { return repeat(part, 0, 1); }
   ExprId call(RuleId rule);
+  // The same, at most once per mark while the calling rule is matched: what members of an object and unlike items of a
+  // list are made of.
+  ExprId call_once(RuleId rule, uint32_t mark);
+  // The rule ends only when calls with all of these marks have been made.
+  void require_marks(RuleId rule, std::vector<uint32_t> marks) { rules_[rule].required_marks = std::move(marks); }
+  const std::vector<uint32_t>& required_marks(RuleId rule) const { return rules_[rule].required_marks; }
+  ExprId assertion(Assertion kind, std::vector<ExprId> look = {});
 
   // The name is for messages. A rule matches nothing until it is defined.
   RuleId add_rule(std::string name);
@@ -57,6 +69,7 @@ class RuleSet {
   struct Rule {
     std::string name;
     std::optional<ExprId> body;
+    std::vector<uint32_t> required_marks;
   };
   ExprId add(Expr expr);
 

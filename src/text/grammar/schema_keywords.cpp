@@ -1,62 +1,69 @@
 #include "text/grammar/schema_keywords.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace wick::grammar {
 namespace {
 
-constexpr std::string_view kAnnotations[] = {
-    "$anchor",         "$comment",         "$defs",         "$id",       "$schema",      "$vocabulary",
-    "contentEncoding", "contentMediaType", "contentSchema", "default",   "definitions",  "deprecated",
-    "description",     "discriminator",    "example",       "examples",  "externalDocs", "id",
-    "nullable",        "readOnly",         "title",         "writeOnly", "xml",
-};
-
 constexpr std::pair<std::string_view, Keyword> kKeywords[] = {
+    {"$dynamicRef", Keyword::kDynamicRef},
+    {"$recursiveRef", Keyword::kDynamicRef},
     {"$ref", Keyword::kRef},
+    {"additionalItems", Keyword::kBeside},
+    {"additionalProperties", Keyword::kProperties},
     {"allOf", Keyword::kAllOf},
     {"anyOf", Keyword::kAnyOf},
-    {"oneOf", Keyword::kOneOf},
-    {"not", Keyword::kNot},
-    {"type", Keyword::kType},
-    {"enum", Keyword::kEnum},
     {"const", Keyword::kConst},
-    {"minimum", Keyword::kMinimum},
-    {"exclusiveMinimum", Keyword::kExclusiveMinimum},
-    {"maximum", Keyword::kMaximum},
+    {"contains", Keyword::kContains},
+    {"dependencies", Keyword::kDependencies},
+    {"dependentRequired", Keyword::kDependentRequired},
+    {"dependentSchemas", Keyword::kDependentSchemas},
+    {"disallow", Keyword::kDraft3},
+    {"divisibleBy", Keyword::kDraft3},
+    {"else", Keyword::kBeside},
+    {"enum", Keyword::kEnum},
     {"exclusiveMaximum", Keyword::kExclusiveMaximum},
-    {"multipleOf", Keyword::kMultipleOf},
-    {"minLength", Keyword::kMinLength},
-    {"maxLength", Keyword::kMaxLength},
-    {"pattern", Keyword::kPattern},
+    {"exclusiveMinimum", Keyword::kExclusiveMinimum},
+    {"extends", Keyword::kDraft3},
     {"format", Keyword::kFormat},
-    {"minItems", Keyword::kMinItems},
+    {"if", Keyword::kIf},
+    {"items", Keyword::kItems},
+    {"maxContains", Keyword::kBeside},
     {"maxItems", Keyword::kMaxItems},
-    {"uniqueItems", Keyword::kUniqueItems},
-    {"required", Keyword::kRequired},
-    {"propertyNames", Keyword::kPropertyNames},
-    {"minProperties", Keyword::kMinProperties},
+    {"maxLength", Keyword::kMaxLength},
     {"maxProperties", Keyword::kMaxProperties},
-    {"properties", Keyword::kHandledTogether},
-    {"patternProperties", Keyword::kHandledTogether},
-    {"additionalProperties", Keyword::kHandledTogether},
-    {"items", Keyword::kHandledTogether},
-    {"prefixItems", Keyword::kHandledTogether},
-    {"additionalItems", Keyword::kHandledTogether},
+    {"maximum", Keyword::kMaximum},
+    {"minContains", Keyword::kBeside},
+    {"minItems", Keyword::kMinItems},
+    {"minLength", Keyword::kMinLength},
+    {"minProperties", Keyword::kMinProperties},
+    {"minimum", Keyword::kMinimum},
+    {"multipleOf", Keyword::kMultipleOf},
+    {"not", Keyword::kNot},
+    {"oneOf", Keyword::kOneOf},
+    {"pattern", Keyword::kPattern},
+    {"patternProperties", Keyword::kProperties},
+    {"prefixItems", Keyword::kItems},
+    {"properties", Keyword::kProperties},
+    {"propertyNames", Keyword::kPropertyNames},
+    {"required", Keyword::kRequired},
+    {"then", Keyword::kBeside},
+    {"type", Keyword::kType},
+    {"unevaluatedItems", Keyword::kUnevaluatedItems},
+    {"unevaluatedProperties", Keyword::kUnevaluatedProperties},
+    {"uniqueItems", Keyword::kUniqueItems},
 };
+static_assert(std::is_sorted(std::begin(kKeywords), std::end(kKeywords),
+                             [](const auto& a, const auto& b) { return a.first < b.first; }));
 
 }  // namespace
 
 Keyword keyword_of(std::string_view name) {
-  if (name.starts_with("x-") ||
-      std::find(std::begin(kAnnotations), std::end(kAnnotations), name) != std::end(kAnnotations)) {
-    return Keyword::kAnnotation;
-  }
-  for (const auto& [known, keyword] : kKeywords) {
-    if (known == name) return keyword;
-  }
-  return Keyword::kUnsupported;
+  const auto found = std::lower_bound(std::begin(kKeywords), std::end(kKeywords), name,
+                                      [](const auto& entry, std::string_view wanted) { return entry.first < wanted; });
+  return found != std::end(kKeywords) && found->first == name ? found->second : Keyword::kAnnotation;
 }
 
 }  // namespace wick::grammar

@@ -6,33 +6,43 @@
 namespace wick::grammar {
 
 enum class Keyword : uint8_t {
-  kAnnotation,       // says nothing about what is valid
-  kHandledTogether,  // properties, items and their relatives: see SchemaMerger::add
+  kAnnotation,  // says nothing about what is valid; so does everything unknown
+  kBeside,      // read together with another keyword: additionalProperties with properties, then with if
   kRef,
+  kDynamicRef,
   kAllOf,
   kAnyOf,
   kOneOf,
   kNot,
+  kIf,
   kType,
   kEnum,
   kConst,
   kMinimum,
-  kExclusiveMinimum,
   kMaximum,
+  kExclusiveMinimum,
   kExclusiveMaximum,
   kMultipleOf,
   kMinLength,
   kMaxLength,
   kPattern,
   kFormat,
+  kItems,  // and its relatives
+  kContains,
   kMinItems,
   kMaxItems,
   kUniqueItems,
+  kProperties,  // and its relatives
   kRequired,
   kPropertyNames,
   kMinProperties,
   kMaxProperties,
-  kUnsupported,  // and everything unknown: it might forbid something
+  kDependencies,
+  kDependentRequired,
+  kDependentSchemas,
+  kUnevaluatedItems,
+  kUnevaluatedProperties,
+  kDraft3,  // asserts in draft 3 only
 };
 
 Keyword keyword_of(std::string_view name);

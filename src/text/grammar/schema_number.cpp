@@ -2,23 +2,22 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 
 #include "base/checked.h"
 #include "text/grammar/number_ranges.h"
-#include "text/grammar/schema_formats.h"
+#include "text/grammar/pattern_machine.h"
+#include "text/grammar/text_rules.h"
 
 namespace wick::grammar {
 namespace {
 
 constexpr int kMaxFraction = 15;
-constexpr int64_t kMaxModulus = 100;
-constexpr size_t kMaxMultipleDigits = 15;
+constexpr int64_t kMaxRemainders = 1000;  // for numbers that no limits hold in
 constexpr int64_t kMaxListed = 10000;
 constexpr int64_t kMaxStep = 1'000'000'000'000'000;
 
 struct NumberFormat {
-  std::string_view name, lower, upper;  // no limits: it only describes
+  std::string_view name, lower, upper;
 };
 constexpr NumberFormat kFormats[] = {
     {"int8", "-128", "127"},
@@ -29,104 +28,124 @@ constexpr NumberFormat kFormats[] = {
     {"uint16", "0", "65535"},
     {"uint32", "0", "4294967295"},
     {"uint64", "0", "18446744073709551615"},
-    {"float", "", ""},
-    {"double", "", ""},
 };
 
 struct Limits {
   std::optional<Limit> lower, upper;
 };
 
+void tighten(std::optional<Limit>& limit, Limit candidate, int direction) {
+  if (limit) {
+    const int order = compare(candidate.value, limit->value) * direction;
+    if (order < 0 || (order == 0 && !candidate.is_exclusive)) return;
+  }
+  limit = std::move(candidate);
+}
+
+void add_limits(const SchemaNode& node, Limits& limits) {
+  if (node.kind == NodeKind::kBound) {
+    std::optional<Limit>& limit = node.is_lower ? limits.lower : limits.upper;
+    tighten(limit, {decimal_of(*node.source), node.is_exclusive}, node.is_lower ? 1 : -1);
+    return;
+  }
+  const auto known = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                  [&](const NumberFormat& format) { return format.name == node.texts[0]; });
+  if (known == std::end(kFormats)) return;
+  const bool is_negative = known->lower[0] == '-';
+  tighten(limits.lower, {{is_negative, std::string(known->lower.substr(is_negative)), ""}, false}, 1);
+  tighten(limits.upper, {{false, std::string(known->upper), ""}, false}, -1);
+}
+
 // The strictest of all limits, and those that a format of numbers implies.
 Limits limits_of(const MergedSchema& schema) {
   Limits limits;
-  const auto tighten = [](std::optional<Limit>& limit, Limit candidate, int direction) {
-    if (limit) {
-      const int order = compare(candidate.value, limit->value) * direction;
-      if (order < 0 || (order == 0 && !candidate.is_exclusive)) return;
-    }
-    limit = std::move(candidate);
-  };
-  for (const Bound& bound : schema.minimums) {
-    tighten(limits.lower, {decimal_of(*bound.value), bound.is_exclusive}, 1);
-  }
-  for (const Bound& bound : schema.maximums) {
-    tighten(limits.upper, {decimal_of(*bound.value), bound.is_exclusive}, -1);
-  }
-  for (const Json* format : schema.formats) {
-    if (!format->is_text()) throw schema_error(*format, "expected the name of a format");
-    const auto known = std::find_if(std::begin(kFormats), std::end(kFormats),
-                                    [&](const NumberFormat& f) { return f.name == format->as_text(); });
-    if (known != std::end(kFormats)) {
-      if (known->lower.empty()) continue;
-      const bool is_negative = known->lower[0] == '-';
-      tighten(limits.lower, {{is_negative, std::string(known->lower.substr(is_negative)), ""}, false}, 1);
-      tighten(limits.upper, {{false, std::string(known->upper), ""}, false}, -1);
-    } else if (!format_pattern(format->as_text())) {
-      throw schema_error(*format, cat("unknown format '", format->as_text(), "'"));
-    }
+  for (const SchemaNode* bound : schema.bounds) add_limits(*bound, limits);
+  for (const auto& [node, is_opposite] : schema.texts) {
+    if (node->kind == NodeKind::kFormat && !is_opposite) add_limits(*node, limits);
   }
   return limits;
 }
 
-// What multipleOf asks for: at most so many digits behind the point, or multiples of a whole number.
+bool is_within(const Decimal& value, const Limits& limits) {
+  const int low = limits.lower ? compare(value, limits.lower->value) : 1;
+  const int high = limits.upper ? compare(value, limits.upper->value) : -1;
+  return low >= 0 && high <= 0 && (low > 0 || !limits.lower->is_exclusive) && (high < 0 || !limits.upper->is_exclusive);
+}
+
+// A multipleOf is modulus / 10^digits.
 struct Step {
-  std::optional<int> fraction_digits;
   int64_t modulus = 1;
+  int digits = 0;
 };
 
-Step step_of(const MergedSchema& schema) {
-  Step step;
-  for (const Json* multiple : schema.multiples) {
-    const Decimal decimal = decimal_of(*multiple);
-    if (decimal.is_negative || decimal.is_zero()) throw schema_error(*multiple, "expected a number above 0");
-    if (decimal.is_whole()) {
-      const auto value = small_integer(*multiple);
-      const auto product = value ? checked_mul(step.modulus, *value / std::gcd(step.modulus, *value)) : std::nullopt;
-      if (!product || *product > kMaxStep) throw schema_error(*multiple, "multipleOf is too large");
-      step.modulus = *product;
-      step.fraction_digits = 0;
-    } else if (decimal.whole == "0" && decimal.fraction.find_first_not_of('0') == decimal.fraction.size() - 1 &&
-               decimal.fraction.back() == '1') {
-      const auto digits = static_cast<int>(decimal.fraction.size());
-      step.fraction_digits = std::min(step.fraction_digits.value_or(digits), digits);
-    } else {
-      throw schema_error(*multiple, "multipleOf is supported for whole numbers and for 0.1, 0.01, ...");
-    }
+Step step_of(const Json& multiple) {
+  const Decimal decimal = decimal_of(multiple);
+  Step step{0, static_cast<int>(decimal.fraction.size())};
+  for (const char digit : decimal.whole + decimal.fraction) {
+    const auto next = checked_mul(step.modulus, int64_t{10});
+    if (!next || *next > kMaxStep) throw schema_error(multiple, "multipleOf has too many digits");
+    step.modulus = *next + (digit - '0');
   }
   return step;
 }
 
-ExprId compile_modulus(const Json& at, const Limits& limits, int64_t modulus, RuleSet& rules) {
-  const bool no_sign = limits.lower && limits.lower->value.is_zero() && !limits.lower->is_exclusive;
-  if (modulus > kMaxModulus || limits.upper || (limits.lower && !no_sign)) {
-    throw schema_error(at, cat("multipleOf is supported up to ", kMaxModulus,
-                               " and with no limit but a minimum of 0, or with at most ", kMaxListed,
-                               " multiples between the limits"));
-  }
-  // rules[left][remainder]: what may follow when so many digits are left and those read have this remainder.
-  std::vector<std::vector<RuleId>> by_remainder(kMaxMultipleDigits);
-  for (auto& rules_left : by_remainder) {
-    for (int64_t i = 0; i < modulus; ++i) rules_left.push_back(rules.add_rule(cat("multiples of ", modulus)));
-  }
-  const auto digits_from = [&](size_t left, int64_t remainder, int first_digit) {
-    std::vector<ExprId> options;
-    for (int digit = first_digit; digit <= 9 && left > 0; ++digit) {
-      const char text = static_cast<char>('0' + digit);
-      const auto next = static_cast<size_t>((remainder * 10 + digit) % modulus);
-      options.push_back(
-          rules.sequence({rules.bytes(std::string_view(&text, 1)), rules.call(by_remainder[left - 1][next])}));
+// The decimal numbers without exponent that are multiples of a step.
+class MultipleMachine : public TextMachine {
+ public:
+  explicit MultipleMachine(Step step) : step_(step) {}
+
+  int start() override { return intern({-1, 0}); }
+  int next(int state, uint32_t codepoint) override {
+    State at = states_[static_cast<size_t>(state)];
+    if (codepoint == '-') return state;
+    if (codepoint == '.') {
+      at.fraction = 0;
+      return intern(at);
     }
-    if (first_digit == 0 && remainder == 0) options.push_back(rules.empty());
-    return rules.choice(std::move(options));
-  };
-  for (size_t left = 0; left < by_remainder.size(); ++left) {
-    for (int64_t i = 0; i < modulus; ++i)
-      rules.define(by_remainder[left][static_cast<size_t>(i)], digits_from(left, i, 0));
+    if (codepoint < '0' || codepoint > '9') return kDead;
+    const auto digit = static_cast<int64_t>(codepoint - '0');
+    if (at.fraction == step_.digits) return digit == 0 ? state : kDead;
+    if (at.fraction >= 0) ++at.fraction;
+    at.remainder = static_cast<int64_t>((__int128{at.remainder} * 10 + digit) % step_.modulus);
+    return intern(at);
   }
-  const ExprId positive = digits_from(kMaxMultipleDigits, 0, 1);
-  const ExprId signed_number = no_sign ? positive : rules.sequence({rules.optional(rules.bytes("-")), positive});
-  return rules.choice({rules.bytes("0"), signed_number});
+  bool accepts(int state) override {
+    const State& at = states_[static_cast<size_t>(state)];
+    __int128 remainder = at.remainder;
+    for (int i = std::max(at.fraction, 0); i < step_.digits; ++i) remainder = remainder * 10 % step_.modulus;
+    return remainder == 0;
+  }
+  void add_interval_starts(int, std::vector<uint32_t>& starts) override {
+    for (uint32_t c = '-'; c <= '9' + 1; ++c) starts.push_back(c);
+  }
+
+ private:
+  struct State {
+    int fraction = -1;  // digits read behind the point; -1: none was read
+    int64_t remainder = 0;
+    auto operator<=>(const State&) const = default;
+  };
+  int intern(State state) {
+    const auto [entry, is_new] = known_.try_emplace(state, static_cast<int>(states_.size()));
+    if (is_new) states_.push_back(state);
+    return entry->second;
+  }
+
+  Step step_;
+  std::map<State, int> known_;
+  std::vector<State> states_;
+};
+
+std::string text_of(const Decimal& value) {
+  return cat(value.is_negative ? "-" : "", value.whole, value.fraction.empty() ? "" : ".", value.fraction);
+}
+
+// All ways without exponent to write this number.
+ExprId same_number(const Decimal& value, RuleSet& rules) {
+  const ExprId zeros = rules.repeat(rules.bytes("0"), 0, std::nullopt);
+  const ExprId point = value.fraction.empty() ? rules.optional(rules.sequence({rules.bytes("."), zeros})) : zeros;
+  const ExprId sign = value.is_zero() ? rules.optional(rules.bytes("-")) : rules.empty();
+  return rules.sequence({sign, rules.bytes(text_of(value)), point});
 }
 
 std::optional<int64_t> whole_limit(const std::optional<Limit>& limit) {
@@ -135,47 +154,112 @@ std::optional<int64_t> whole_limit(const std::optional<Limit>& limit) {
   return limit->value.is_negative ? -size : size;
 }
 
-ExprId compile_multiples(const MergedSchema& schema, const Limits& limits, int64_t modulus, RuleSet& rules) {
+// The multiples between the limits, when they are few whole numbers.
+std::optional<ExprId> list_multiples(const MergedSchema& schema, const Limits& limits, RuleSet& rules) {
   const auto first = whole_limit(limits.lower), last = whole_limit(limits.upper);
-  if (!first || !last || (*last - *first) / modulus > kMaxListed) {
-    return compile_modulus(*schema.multiples[0], limits, modulus, rules);
+  if (!first || !last || schema.multiples.empty()) return std::nullopt;
+  const Step step = step_of(*schema.multiples[0]->source);
+  if (step.digits > 0 || (*last - *first) / step.modulus > kMaxListed) return std::nullopt;
+  std::vector<std::string> texts;
+  for (int64_t value = *first / step.modulus * step.modulus - step.modulus; value <= *last + step.modulus;
+       value += step.modulus) {
+    const Decimal decimal{value < 0, cat(value < 0 ? -value : value), ""};
+    const Json number = Json::parse(cat(value), "number");
+    const bool is_multiple = std::all_of(schema.multiples.begin(), schema.multiples.end(),
+                                         [&](const SchemaNode* node) { return allows_number(*node, number); });
+    const bool is_excluded = std::any_of(schema.no_multiples.begin(), schema.no_multiples.end(),
+                                         [&](const SchemaNode* node) { return allows_number(*node, number); }) ||
+                             std::any_of(schema.excluded.begin(), schema.excluded.end(),
+                                         [&](const Json* excluded) { return json_equal(*excluded, number); });
+    if (is_within(decimal, limits) && is_multiple && !is_excluded) texts.push_back(cat(value));
   }
-  std::vector<ExprId> options;
-  const auto decimal = [](int64_t value) { return Decimal{value < 0, cat(value < 0 ? -value : value), ""}; };
-  for (int64_t value = *first / modulus * modulus - modulus; value <= *last + modulus; value += modulus) {
-    const int low = compare(decimal(value), limits.lower->value), high = compare(decimal(value), limits.upper->value);
-    if (low < 0 || (low == 0 && limits.lower->is_exclusive)) continue;
-    if (high > 0 || (high == 0 && limits.upper->is_exclusive)) continue;
-    options.push_back(rules.bytes(cat(value)));
+  return compile_list(std::move(texts), rules);
+}
+
+ExprId compile_product(const MergedSchema& schema, const Limits& limits, bool is_whole, RuleSet& rules) {
+  RuleSet chars;
+  std::vector<std::unique_ptr<TextMachine>> machines;
+  TextProduct product(schema.source->place());
+  std::vector<bool> is_opposite;
+  const auto add = [&](std::unique_ptr<TextMachine> machine, bool is_not) {
+    product.add(*machine, !is_not);
+    machines.push_back(std::move(machine));
+    is_opposite.push_back(is_not);
+  };
+  const auto add_expr = [&](ExprId expr, bool is_not) {
+    add(std::make_unique<PatternMachine>(chars, expr, schema.source->place()), is_not);
+  };
+  add_expr(NumberRanges(chars, is_whole ? 0 : kMaxFraction).between(limits.lower, limits.upper), false);
+  int64_t remainders = 1;
+  for (const bool is_not : {false, true}) {
+    for (const SchemaNode* node : is_not ? schema.no_multiples : schema.multiples) {
+      const Step step = step_of(*node->source);
+      remainders = std::min(kMaxStep, remainders * std::min(step.modulus, kMaxRemainders + 1));
+      if (remainders > kMaxRemainders && (!limits.lower || !limits.upper)) {
+        throw schema_error(*node->source, cat("multipleOf with more than ", kMaxRemainders,
+                                              " remainders is supported only between limits"));
+      }
+      add(std::make_unique<MultipleMachine>(step), is_not);
+    }
   }
-  return rules.choice(std::move(options));
+  for (const Json* value : schema.excluded) {
+    if (value->is_number()) add_expr(same_number(decimal_of(*value), chars), true);
+  }
+  if (!(schema.types & kIntegerBit)) {
+    const ExprId digits = chars.repeat(chars.chars(CodepointSet({{'0', '9'}})), 1, std::nullopt);
+    const ExprId zeros = chars.repeat(chars.bytes("0"), 0, std::nullopt);
+    add_expr(chars.sequence(
+                 {chars.optional(chars.bytes("-")), digits, chars.optional(chars.sequence({chars.bytes("."), zeros}))}),
+             true);
+  }
+  return compile_product(
+      product, {}, schema.source->place(), rules, [&](const CodepointSet& set) { return rules.chars(set); },
+      [&](int state) {
+        for (size_t i = 0; i < is_opposite.size(); ++i) {
+          if (product.accepts(state, i) == is_opposite[i]) return rules.never();
+        }
+        return rules.empty();
+      });
 }
 
 }  // namespace
 
 ExprId compile_number(const MergedSchema& schema, RuleSet& rules, JsonPieces& pieces) {
   const Limits limits = limits_of(schema);
-  const Step step = step_of(schema);
-  const bool is_whole = !(schema.types & kFractionBit) || step.fraction_digits == 0;
-  if (step.modulus > 1) return compile_multiples(schema, limits, step.modulus, rules);
-  if (!limits.lower && !limits.upper && !step.fraction_digits) return is_whole ? pieces.integer() : pieces.number();
-  const int max_fraction = is_whole ? 0 : std::min(step.fraction_digits.value_or(kMaxFraction), kMaxFraction);
-  return NumberRanges(rules, max_fraction).between(limits.lower, limits.upper);
+  bool is_whole = !(schema.types & kFractionBit);
+  int max_fraction = kMaxFraction;
+  // Multiples of 1, 0.1, 0.01, ... have so many digits behind the point.
+  bool is_simple = schema.no_multiples.empty() && (schema.types & kIntegerBit) &&
+                   std::none_of(schema.excluded.begin(), schema.excluded.end(),
+                                [](const Json* value) { return value->is_number(); });
+  for (const SchemaNode* multiple : schema.multiples) {
+    const Step step = step_of(*multiple->source);
+    is_simple &= step.modulus == 1;
+    max_fraction = std::min(max_fraction, step.digits);
+    is_whole |= step.digits == 0;
+  }
+  if (is_simple) {
+    if (!limits.lower && !limits.upper && schema.multiples.empty())
+      return is_whole ? pieces.integer() : pieces.number();
+    return NumberRanges(rules, is_whole ? 0 : max_fraction).between(limits.lower, limits.upper);
+  }
+  if (const auto listed = list_multiples(schema, limits, rules)) return *listed;
+  return compile_product(schema, limits, is_whole, rules);
 }
 
-bool allows_number(const MergedSchema& schema, const Json& number) {
+bool allows_number(const SchemaNode& node, const Json& number) {
   const Decimal value = decimal_of(number);
-  if (!value.is_whole() && !(schema.types & kFractionBit)) return false;
+  if (node.kind == NodeKind::kMultiple) return MultipleMachine(step_of(*node.source)).matches(text_of(value));
+  Limits limits;
+  add_limits(node, limits);
+  return is_within(value, limits);
+}
+
+bool has_no_number(const MergedSchema& schema) {
   const Limits limits = limits_of(schema);
-  const int low = limits.lower ? compare(value, limits.lower->value) : 1;
-  const int high = limits.upper ? compare(value, limits.upper->value) : -1;
-  if (low < 0 || (low == 0 && limits.lower->is_exclusive)) return false;
-  if (high > 0 || (high == 0 && limits.upper->is_exclusive)) return false;
-  const Step step = step_of(schema);
-  if (step.fraction_digits && static_cast<int>(value.fraction.size()) > *step.fraction_digits) return false;
-  if (step.modulus == 1) return true;
-  const auto whole = small_integer(number);
-  return whole && *whole % step.modulus == 0;
+  if (!limits.lower || !limits.upper) return false;
+  const int order = compare(limits.lower->value, limits.upper->value);
+  return order > 0 || (order == 0 && (limits.lower->is_exclusive || limits.upper->is_exclusive));
 }
 
 }  // namespace wick::grammar

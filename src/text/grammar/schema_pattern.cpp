@@ -1,5 +1,7 @@
 #include "text/grammar/schema_pattern.h"
 
+#include <algorithm>
+
 #include "text/grammar/text_reader.h"
 
 namespace wick::grammar {
@@ -10,10 +12,6 @@ constexpr int64_t kMaxCount = 1'000'000;
 
 const CodepointSet& digits() {
   static const CodepointSet kSet({{'0', '9'}});
-  return kSet;
-}
-const CodepointSet& word_chars() {
-  static const CodepointSet kSet({{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}});
   return kSet;
 }
 const CodepointSet& spaces() {
@@ -40,95 +38,65 @@ class RegexParser {
       : reader_(pattern, std::move(place)), rules_(rules) {}
 
   ExprId parse() {
-    const ExprId result = parse_choice(0, true, true);
+    const ExprId result = parse_choice(0);
     if (!reader_.at_end()) throw reader_.error("this ')' was never opened");
     return result;
   }
 
  private:
-  ExprId anything() { return rules_.repeat(rules_.chars(CodepointSet::all()), 0, std::nullopt); }
-
-  // `at_start`, `at_end`: nothing of the pattern stands before or behind, so that anchors mean something and their
-  // absence too.
-  ExprId parse_choice(int depth, bool at_start, bool at_end) {
+  ExprId parse_choice(int depth) {
     if (depth > kMaxDepth) throw reader_.error(cat("groups nested more than ", kMaxDepth, " levels deep"));
-    std::vector<ExprId> options = {parse_sequence(depth, at_start, at_end)};
-    while (reader_.take("|")) options.push_back(parse_sequence(depth, at_start, at_end));
+    std::vector<ExprId> options = {parse_sequence(depth)};
+    while (reader_.take("|")) options.push_back(parse_sequence(depth));
     return rules_.choice(std::move(options));
   }
 
-  bool at_option_end() const { return reader_.at_end() || reader_.peek() == '|' || reader_.peek() == ')'; }
-
-  ExprId parse_sequence(int depth, bool at_start, bool at_end) {
-    // A group that is a whole option takes over both ends, as in "(^a|b$)" or "(?:^a$)".
-    if (at_start && at_end && reader_.peek() == '(' && group_is_all()) {
-      open_group();
-      const ExprId inner = parse_choice(depth + 1, true, true);
-      reader_.expect(")");
-      return inner;
-    }
+  ExprId parse_sequence(int depth) {
     std::vector<ExprId> parts;
-    const bool is_anchored = reader_.peek() == '^';
-    if (is_anchored && !at_start) throw reader_.error("'^' is supported only where the pattern begins");
-    while (reader_.take("^")) {
-    }
-    if (at_start && !is_anchored) parts.push_back(anything());
-    while (!at_option_end()) {
-      if (reader_.peek() == '^') throw reader_.error("'^' is supported only where the pattern begins");
-      if (reader_.take("$")) {
-        if (!at_end || !at_option_end()) throw reader_.error("'$' is supported only where the pattern ends");
-        return rules_.sequence(std::move(parts));
-      }
+    while (!reader_.at_end() && reader_.peek() != '|' && reader_.peek() != ')') {
       ExprId part = parse_atom(depth);
       parse_quantifier(part);
       parts.push_back(part);
     }
-    if (at_end) parts.push_back(anything());
     return rules_.sequence(std::move(parts));
   }
 
-  // Whether the group that begins here ends where its option does.
-  bool group_is_all() const {
-    TextReader ahead = reader_;
-    int open = 0;
-    bool in_class = false;
-    while (!ahead.at_end()) {
-      const char c = ahead.peek();
-      ahead.skip(c == '\\' ? 2 : 1);
-      if (in_class) {
-        in_class = c != ']';
-      } else if (c == '[') {
-        in_class = true;
-      } else if (c == '(') {
-        ++open;
-      } else if (c == ')' && --open == 0) {
-        return ahead.at_end() || ahead.peek() == '|' || ahead.peek() == ')';
-      }
-    }
-    return false;
-  }
-
-  void open_group() {
+  ExprId parse_group(int depth) {
     reader_.expect("(");
-    if (reader_.take("?:")) return;
-    if (reader_.peek() != '?') return;
-    throw reader_.error(reader_.peek(1) == '<' && reader_.peek(2) != '=' && reader_.peek(2) != '!'
-                            ? "named groups are not supported"
-                            : "look-around is not supported");
+    std::optional<Assertion> look;
+    if (reader_.take("?=")) {
+      look = Assertion::kAhead;
+    } else if (reader_.take("?!")) {
+      look = Assertion::kNotAhead;
+    } else if (reader_.take("?<=")) {
+      look = Assertion::kBehind;
+    } else if (reader_.take("?<!")) {
+      look = Assertion::kNotBehind;
+    } else if (reader_.take("?<")) {  // named
+      while (!reader_.take(">")) {
+        if (reader_.at_end()) throw reader_.error("expected '>'");
+        reader_.skip();
+      }
+    } else if (!reader_.take("?:") && reader_.peek() == '?') {
+      throw reader_.error("this kind of group is not supported");
+    }
+    const ExprId inner = parse_choice(depth + 1);
+    reader_.expect(")");
+    return look ? rules_.assertion(*look, {inner}) : inner;
   }
 
   ExprId parse_atom(int depth) {
     const char c = reader_.peek();
     switch (c) {
-      case '(': {
-        open_group();
-        const ExprId inner = parse_choice(depth + 1, false, false);
-        reader_.expect(")");
-        return inner;
-      }
+      case '(': return parse_group(depth);
+      case '^': reader_.skip(); return rules_.assertion(Assertion::kStart);
+      case '$': reader_.skip(); return rules_.assertion(Assertion::kEnd);
       case '[': return rules_.chars(parse_class());
       case '.': reader_.skip(); return rules_.chars(line_ends().complement());
-      case '\\': return rules_.chars(parse_escape(false));
+      case '\\':
+        if (reader_.take("\\b")) return rules_.assertion(Assertion::kWordBoundary);
+        if (reader_.take("\\B")) return rules_.assertion(Assertion::kNoWordBoundary);
+        return rules_.chars(parse_escape(false));
       case '*':
       case '+':
       case '?': throw reader_.error(cat("nothing to repeat before '", c, "'"));
@@ -201,7 +169,7 @@ class RegexParser {
       case 'u': reader_.skip(); return one(parse_unicode_escape(start));
       case 'b':
         if (in_class) return skip_and(one('\b'));
-        throw reader_.error_at(start, "'\\b' is not supported");
+        break;
       case '0':
         if (reader_.peek(1) < '0' || reader_.peek(1) > '9') return skip_and(one(0));
         break;
@@ -268,10 +236,94 @@ class RegexParser {
   RuleSet& rules_;
 };
 
+// Rewrites the parts at the ends of a pattern, where anchors mean something and their absence does too.
+class AnchorRemover {
+ public:
+  explicit AnchorRemover(RuleSet& rules) : rules_(rules) {}
+
+  std::optional<ExprId> remove(ExprId id, bool at_start, bool at_end) {
+    const Expr& expr = rules_.expr(id);
+    if (!has_assertion(id)) return surrounded(id, at_start, at_end);
+    if (expr.kind == ExprKind::kRepeat) return std::nullopt;
+    if (expr.kind == ExprKind::kChoice) {
+      std::vector<ExprId> options;
+      for (const ExprId option : std::vector(expr.children)) {
+        const auto plain = remove(option, at_start, at_end);
+        if (!plain) return std::nullopt;
+        options.push_back(*plain);
+      }
+      return rules_.choice(std::move(options));
+    }
+    std::vector<ExprId> parts = expr.kind == ExprKind::kSequence ? expr.children : std::vector{id};
+    bool starts_anywhere = at_start, ends_anywhere = at_end;
+    while (at_start && !parts.empty() && is_anchor(parts.front(), Assertion::kStart)) {
+      starts_anywhere = false;
+      parts.erase(parts.begin());
+    }
+    while (at_end && !parts.empty() && is_anchor(parts.back(), Assertion::kEnd)) {
+      ends_anywhere = false;
+      parts.pop_back();
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (!has_assertion(parts[i])) continue;
+      const bool is_first = starts_anywhere && i == 0, is_last = ends_anywhere && i + 1 == parts.size();
+      if (rules_.expr(parts[i]).kind == ExprKind::kAssert || (!is_first && !is_last)) return std::nullopt;
+      const auto plain = remove(parts[i], is_first, is_last);
+      if (!plain) return std::nullopt;
+      parts[i] = *plain;
+      if (is_first) starts_anywhere = false;
+      if (is_last) ends_anywhere = false;
+    }
+    return surrounded(rules_.sequence(std::move(parts)), starts_anywhere, ends_anywhere);
+  }
+
+ private:
+  bool is_anchor(ExprId id, Assertion kind) const {
+    return rules_.expr(id).kind == ExprKind::kAssert && rules_.expr(id).assertion == kind;
+  }
+
+  bool has_assertion(ExprId id) {
+    known_.resize(std::max<size_t>(known_.size(), id + 1));
+    if (!known_[id]) {
+      const Expr& expr = rules_.expr(id);
+      bool has = expr.kind == ExprKind::kAssert;
+      for (const ExprId child : expr.children) has = has || has_assertion(child);
+      known_[id] = has;
+    }
+    return *known_[id];
+  }
+
+  ExprId surrounded(ExprId id, bool before, bool behind) {
+    std::vector<ExprId> parts;
+    const ExprId anything = rules_.repeat(rules_.chars(CodepointSet::all()), 0, std::nullopt);
+    if (before) parts.push_back(anything);
+    parts.push_back(id);
+    if (behind) parts.push_back(anything);
+    return rules_.sequence(std::move(parts));
+  }
+
+  RuleSet& rules_;
+  std::vector<std::optional<bool>> known_;
+};
+
 }  // namespace
+
+const CodepointSet& word_chars() {
+  static const CodepointSet kSet({{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}});
+  return kSet;
+}
 
 ExprId parse_regex(std::string_view pattern, std::string place, RuleSet& out) {
   return RegexParser(pattern, std::move(place), out).parse();
+}
+
+std::optional<ExprId> without_assertions(ExprId pattern, RuleSet& rules) {
+  return AnchorRemover(rules).remove(pattern, true, true);
+}
+
+ExprId found_anywhere(ExprId pattern, RuleSet& rules) {
+  const ExprId anything = rules.repeat(rules.chars(CodepointSet::all()), 0, std::nullopt);
+  return rules.sequence({anything, pattern, anything});
 }
 
 }  // namespace wick::grammar

@@ -1,40 +1,11 @@
 #include "text/grammar/schema_string.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
-#include "text/grammar/char_automaton.h"
-#include "text/grammar/schema_formats.h"
-#include "text/grammar/schema_pattern.h"
+#include "text/grammar/text_rules.h"
 
 namespace wick::grammar {
 namespace {
-
-constexpr size_t kMaxProductStates = 20000;
-constexpr size_t kMaxProductSteps = 4'000'000;
-
-// Patterns and formats of a schema, as expressions over characters.
-std::vector<ExprId> parse_patterns(const MergedSchema& schema, RuleSet& chars) {
-  std::vector<ExprId> patterns;
-  std::vector<std::string> known;
-  const auto add = [&](const std::string& pattern, const std::string& place) {
-    if (std::find(known.begin(), known.end(), pattern) != known.end()) return;
-    known.push_back(pattern);
-    patterns.push_back(parse_regex(pattern, place, chars));
-  };
-  for (const Json* pattern : schema.patterns) {
-    if (!pattern->is_text()) throw schema_error(*pattern, "expected a regular expression");
-    add(pattern->as_text(), pattern->place());
-  }
-  for (const Json* format : schema.formats) {
-    if (!format->is_text()) throw schema_error(*format, "expected the name of a format");
-    const auto pattern = format_pattern(format->as_text());
-    if (!pattern) throw schema_error(*format, cat("unknown format '", format->as_text(), "'"));
-    if (!pattern->empty()) add(std::string(*pattern), format->place());
-  }
-  return patterns;
-}
 
 struct Lengths {
   int64_t min = 0;
@@ -92,143 +63,67 @@ ExprId to_json(const RuleSet& chars, ExprId id, RuleSet& rules, JsonPieces& piec
   }
 }
 
-// Texts that match several patterns and have a length within limits: all of that is followed at once, one rule per
-// combination of states.
-class Product {
- public:
-  Product(const MergedSchema& schema, const RuleSet& chars, const std::vector<ExprId>& patterns, RuleSet& rules,
-          JsonPieces& pieces)
-      : schema_(schema), rules_(rules), pieces_(pieces) {
-    for (const ExprId pattern : patterns) automata_.emplace_back(chars, pattern, schema.place);
-  }
-
-  ExprId compile() {
-    Key start;
-    for (const CharAutomaton& automaton : automata_) start.states.push_back(automaton.start());
-    const RuleId first = rule_for(start);
-    while (!open_.empty()) {
-      const auto entry = open_.back();
-      open_.pop_back();
-      define(entry->first, entry->second);
-    }
-    return rules_.call(first);
-  }
-
- private:
-  struct Key {
-    std::vector<CharAutomaton::StateSet> states;  // of each automaton
-    int64_t length = 0;                           // so far, as far as it matters
-    bool operator<(const Key& other) const { return std::tie(length, states) < std::tie(other.length, other.states); }
-  };
-  using Known = std::map<Key, RuleId>;
-
-  RuleId rule_for(const Key& key) {
-    const auto [entry, is_new] = known_.try_emplace(key, 0);
-    if (is_new) {
-      if (known_.size() > kMaxProductStates) throw too_large();
-      entry->second = rules_.add_rule(cat("text of ", schema_.place));
-      open_.push_back(entry);
-    }
-    return entry->second;
-  }
-
-  Error too_large() const {
-    return {ErrorCode::kInvalidArgument,
-            cat(schema_.place, ": the patterns and lengths of this string are too large together")};
-  }
-
-  // Characters that no automaton tells apart here share an interval between two of these.
-  std::vector<uint32_t> interval_starts(const Key& key) const {
-    std::vector<uint32_t> starts = {0};
-    for (size_t i = 0; i < automata_.size(); ++i) {
-      for (const uint32_t state : key.states[i]) {
-        for (const auto& edge : automata_[i].edges(state)) {
-          for (const auto [first, last] : edge.chars->ranges()) {
-            starts.push_back(first);
-            starts.push_back(last + 1);
-          }
-        }
-      }
-    }
-    std::sort(starts.begin(), starts.end());
-    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
-    std::erase_if(starts, [](uint32_t start) { return start > kMaxCodepoint; });
-    return starts;
-  }
-
-  void define(const Key& key, RuleId rule) {
-    std::vector<ExprId> options;
-    bool is_end = key.length >= schema_.min_length;
-    for (size_t i = 0; i < automata_.size(); ++i) is_end &= automata_[i].is_end(key.states[i]);
-    if (is_end) options.push_back(rules_.empty());
-    if (!schema_.max_length || key.length < *schema_.max_length) {
-      std::map<Key, std::vector<CodepointRange>> targets;
-      const std::vector<uint32_t> starts = interval_starts(key);
-      for (size_t i = 0; i < starts.size(); ++i) {
-        if (++steps_ > kMaxProductSteps) throw too_large();
-        const uint32_t last = i + 1 < starts.size() ? starts[i + 1] - 1 : kMaxCodepoint;
-        if (auto next = step(key, starts[i])) targets[*std::move(next)].push_back({starts[i], last});
-      }
-      for (auto& [next, ranges] : targets) {
-        options.push_back(
-            rules_.sequence({pieces_.plain_chars(CodepointSet(std::move(ranges))), rules_.call(rule_for(next))}));
-      }
-    }
-    rules_.define(rule, rules_.choice(std::move(options)));
-  }
-
-  std::optional<Key> step(const Key& key, uint32_t codepoint) const {
-    Key next;
-    next.length = schema_.max_length ? key.length + 1 : std::min(key.length + 1, schema_.min_length);
-    for (size_t i = 0; i < automata_.size(); ++i) {
-      next.states.push_back(automata_[i].next(key.states[i], codepoint));
-      if (next.states.back().empty()) return std::nullopt;
-    }
-    return next;
-  }
-
-  const MergedSchema& schema_;
-  RuleSet& rules_;
-  JsonPieces& pieces_;
-  std::vector<CharAutomaton> automata_;
-  Known known_;
-  std::vector<Known::iterator> open_;
-  size_t steps_ = 0;
-};
+// A pattern that is one repeated character, with its counts narrowed to the lengths.
+std::optional<ExprId> repeat_within(const RuleSet& chars, ExprId id, const Count& length, RuleSet& rules,
+                                    JsonPieces& pieces) {
+  const Expr& expr = chars.expr(id);
+  if (expr.kind != ExprKind::kRepeat || chars.expr(expr.children[0]).kind != ExprKind::kChars) return std::nullopt;
+  std::optional<int64_t> max = expr.max;
+  if (length.max) max = std::min(*length.max, max.value_or(*length.max));
+  return rules.repeat(pieces.plain_chars(chars.expr(expr.children[0]).chars), std::max(expr.min, length.min), max);
+}
 
 }  // namespace
 
-ExprId compile_string(const MergedSchema& schema, RuleSet& rules, JsonPieces& pieces) {
-  RuleSet chars;
-  const std::vector<ExprId> patterns = parse_patterns(schema, chars);
+ExprId compile_string(const MergedSchema& schema, SchemaTexts& texts, RuleSet& rules, JsonPieces& pieces) {
   const ExprId quote = rules.bytes("\"");
-  if (patterns.empty()) {
-    if (schema.min_length == 0 && !schema.max_length) return pieces.string();
-    return rules.sequence({quote, rules.repeat(pieces.character(), schema.min_length, schema.max_length), quote});
+  const Count& length = schema.length;
+  std::vector<std::string_view> excluded;
+  for (const Json* value : schema.excluded) {
+    if (value->is_text()) excluded.push_back(value->as_text());
   }
-  if (patterns.size() == 1) {
-    const Lengths lengths = lengths_of(chars, patterns[0]);
-    const bool fits =
-        lengths.min >= schema.min_length && (!schema.max_length || (lengths.max && *lengths.max <= *schema.max_length));
-    if (fits) return rules.sequence({quote, to_json(chars, patterns[0], rules, pieces), quote});
+  std::vector<MergedSchema::Text> parts;
+  for (const auto& text : schema.texts) {
+    if (text.node->kind == NodeKind::kTexts || texts.pattern_of(*text.node)) {
+      parts.push_back(text);
+    } else if (text.is_opposite) {
+      return rules.never();  // nothing fails a format that says nothing
+    }
   }
-  return rules.sequence({quote, Product(schema, chars, patterns, rules, pieces).compile(), quote});
-}
-
-ExprId compile_pattern(const std::string& pattern, const std::string& place, RuleSet& rules, JsonPieces& pieces) {
-  RuleSet chars;
-  const ExprId expr = parse_regex(pattern, place, chars);
-  const ExprId quote = rules.bytes("\"");
-  return rules.sequence({quote, to_json(chars, expr, rules, pieces), quote});
-}
-
-bool allows_string(const MergedSchema& schema, const std::string& text) {
-  const auto length = static_cast<int64_t>(codepoints_of(text).size());
-  if (length < schema.min_length || (schema.max_length && length > *schema.max_length)) return false;
-  RuleSet chars;
-  const std::vector<ExprId> patterns = parse_patterns(schema, chars);
-  return std::all_of(patterns.begin(), patterns.end(),
-                     [&](ExprId pattern) { return CharAutomaton(chars, pattern, schema.place).matches(text); });
+  if (parts.empty() && excluded.empty()) {
+    if (length.min == 0 && !length.max) return pieces.string();
+    return rules.sequence({quote, rules.repeat(pieces.character(), length.min, length.max), quote});
+  }
+  if (parts.size() == 1 && excluded.empty() && !parts[0].is_opposite && parts[0].node->kind != NodeKind::kTexts) {
+    if (const auto plain = texts.pattern_of(*parts[0].node)->plain) {
+      const Lengths lengths = lengths_of(texts.chars(), *plain);
+      if (lengths.min >= length.min && (!length.max || (lengths.max && *lengths.max <= *length.max))) {
+        return rules.sequence({quote, to_json(texts.chars(), *plain, rules, pieces), quote});
+      }
+      if (const auto repeat = repeat_within(texts.chars(), *plain, length, rules, pieces)) {
+        return rules.sequence({quote, *repeat, quote});
+      }
+    }
+  }
+  TextProduct product(schema.source->place());
+  std::vector<bool> is_opposite;
+  for (const auto& [node, is_not] : parts) {
+    product.add(*texts.machine(*node, is_not), !is_not);
+    is_opposite.push_back(is_not);
+  }
+  TextList list(excluded);
+  if (!excluded.empty()) {
+    product.add(list, false);
+    is_opposite.push_back(true);
+  }
+  const auto finish = [&](int state) {
+    for (size_t i = 0; i < is_opposite.size(); ++i) {
+      if (product.accepts(state, i) == is_opposite[i]) return rules.never();
+    }
+    return quote;
+  };
+  const auto chars = [&](const CodepointSet& set) { return pieces.plain_chars(set); };
+  return rules.sequence({quote, compile_product(product, length, schema.source->place(), rules, chars, finish)});
 }
 
 }  // namespace wick::grammar

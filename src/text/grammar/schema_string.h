@@ -1,21 +1,16 @@
 #pragma once
 
-#include <string>
+#include <functional>
+#include <string_view>
 
 #include "text/grammar/json_pieces.h"
 #include "text/grammar/rule_set.h"
-#include "text/grammar/schema_merge.h"
+#include "text/grammar/schema_cases.h"
 
 namespace wick::grammar {
 
-// The strings a schema allows, as JSON in quotes. Throws Error(kInvalidArgument) for a pattern or format that cannot be
-// translated.
-ExprId compile_string(const MergedSchema& schema, RuleSet& rules, JsonPieces& pieces);
-
-// Strings in which a pattern is found, as JSON in quotes. `place` is where it stands.
-ExprId compile_pattern(const std::string& pattern, const std::string& place, RuleSet& rules, JsonPieces& pieces);
-
-// Whether the schema's string keywords allow this text.
-bool allows_string(const MergedSchema& schema, const std::string& text);
+// The strings a schema allows, in quotes. Where a pattern, a format or an excluded text has a say, characters are
+// escaped only where they must be. Throws Error(kInvalidArgument) when patterns and lengths are too large together.
+ExprId compile_string(const MergedSchema& schema, SchemaTexts& texts, RuleSet& rules, JsonPieces& pieces);
 
 }  // namespace wick::grammar

@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kMaxItems = 50000;
 constexpr size_t kMaxSteps = 20000;  // returns looked at for one state
 constexpr size_t kFewItems = 24;
+constexpr uint32_t kNoMark = UINT32_MAX;
 
 }  // namespace
 
@@ -80,8 +81,10 @@ void StateTable::count_steps(size_t steps) {
 void StateTable::follow_returns() {
   for (size_t at = 0; at < items_.size();) {  // add() appends to them
     const Item item = items_[at++];
-    if (!automaton_.positions[item.position].can_end) continue;
+    const Position& position = automaton_.positions[item.position];
     const Frame& frame = frames_[item.frame];
+    if (!position.can_end) continue;
+    if (position.needs != kNoMark && !has_marks(frame.marks, automaton_.required_marks[position.needs])) continue;
     complete_ |= frame.is_outermost;
     count_steps(frame.returns.size());
     for (const ReturnTo& to : frame.returns) add({to.position, to.frame});
@@ -98,7 +101,12 @@ constexpr auto kByRank = [](const auto& a, const auto& b) { return a.rank > b.ra
 void StateTable::push_calls(const Item& item) {
   for (const CallEdge& call : automaton_.calls_of(automaton_.positions[item.position])) {
     if (!call.is_tail && frames_[item.frame].depth >= kMaxDepth) continue;
-    pushes_.push_back({automaton_.rule_rank[call.rule], call.rule, {call.return_to, item.frame}, call.is_tail});
+    FrameId frame = item.frame;
+    if (call.mark != kNoMark) {
+      if (has_mark(frames_[frame].marks, call.mark)) continue;
+      frame = frames_.with_mark(frame, call.mark);
+    }
+    pushes_.push_back({automaton_.rule_rank[call.rule], call.rule, {call.return_to, frame}, call.is_tail});
     std::push_heap(pushes_.begin(), pushes_.end(), kByRank);
   }
 }
@@ -116,8 +124,8 @@ void StateTable::follow_calls() {
       pushes_.pop_back();
       only.reset();
       if (push.is_tail) {
-        if (is_first) only = push.to.frame;
         const Frame& caller = frames_[push.to.frame];
+        if (is_first && caller.marks.empty()) only = push.to.frame;
         is_outermost |= caller.is_outermost;
         count_steps(caller.returns.size());
         returns_.insert(returns_.end(), caller.returns.begin(), caller.returns.end());
@@ -138,14 +146,21 @@ void StateTable::merge_positions() {
   std::sort(items_.begin(), items_.end());
   size_t kept = 0;
   for (const Item& item : items_) {
-    if (kept > 0 && items_[kept - 1].position == item.position) {
-      count_steps(frames_[item.frame].returns.size() + frames_[items_[kept - 1].frame].returns.size());
-      items_[kept - 1].frame = frames_.unite(items_[kept - 1].frame, item.frame);
+    size_t same = kept;  // the item of this position and these marks
+    while (same > 0 && items_[same - 1].position == item.position &&
+           frames_[items_[same - 1].frame].marks != frames_[item.frame].marks) {
+      --same;
+    }
+    count_steps(kept - same);
+    if (same > 0 && items_[same - 1].position == item.position) {
+      count_steps(frames_[item.frame].returns.size() + frames_[items_[same - 1].frame].returns.size());
+      items_[same - 1].frame = frames_.unite(items_[same - 1].frame, item.frame);
     } else {
       items_[kept++] = item;
     }
   }
   items_.resize(kept);
+  std::sort(items_.begin(), items_.end());
 }
 
 State* StateTable::intern(std::vector<Item> items, bool is_complete) {
@@ -307,7 +322,7 @@ State* StateTable::restore(const Snapshot& snapshot) {
   for (const auto& [id, frame] : snapshot.frames) {
     std::vector<ReturnTo> returns = frame.returns;
     for (ReturnTo& to : returns) to.frame = moved.at(to.frame);
-    moved[id] = frames_.intern(frame.is_outermost, returns);
+    moved[id] = frames_.intern(frame.is_outermost, returns, frame.marks);
   }
   std::vector<Item> items = snapshot.items;
   for (Item& item : items) item.frame = moved.at(item.frame);

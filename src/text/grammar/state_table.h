@@ -32,7 +32,8 @@ struct Run {
   static constexpr uint32_t kEndless = 1 << 20;
 };
 
-// Everything a text read so far can be. Items are those of its positions that read a byte, sorted, one per position.
+// Everything a text read so far can be. Items are those of its positions that read a byte, sorted, one per position and
+// marks.
 struct State {
   std::vector<Item> items;
   bool is_complete = false;                      // the text may end here

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "text/grammar/json_pieces.h"
+#include "text/grammar/rule_set.h"
+#include "text/grammar/schema_cases.h"
+
+namespace wick::grammar {
+
+// What the compilers of lists and objects need for what these contain.
+struct SchemaContext {
+  SchemaCases& cases;
+  RuleSet& rules;
+  JsonPieces& pieces;
+  MemberOrder order = MemberOrder::kSchema;
+  std::function<ExprId(const std::vector<Term>&)> value;  // one that satisfies all of these
+  std::function<ExprId(const Json&)> literal;
+};
+
+// Each throws Error(kInvalidArgument) that names the keyword which cannot be enforced.
+ExprId compile_array(const MergedSchema& schema, const SchemaContext& context);
+ExprId compile_object(const MergedSchema& schema, const SchemaContext& context);
+
+}  // namespace wick::grammar
