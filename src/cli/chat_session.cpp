@@ -7,6 +7,7 @@
 #include <iostream>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/answer_printer.h"
@@ -33,11 +34,6 @@ std::string count_text(int64_t count) {
   const auto value = static_cast<double>(count);
   return count >= 1'000'000'000 ? fmt::format("{:.3g} billion", value / 1e9)
                                 : fmt::format("{:.3g} million", value / 1e6);
-}
-
-std::string trimmed(std::string_view text) {
-  const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin));
 }
 
 }  // namespace
@@ -115,7 +111,7 @@ int ChatSession::run_in_pipe() {
 }
 
 bool ChatSession::take(const std::string& line) {
-  const std::string text = trimmed(line);
+  const std::string text(trimmed(line));
   if (text.empty()) return true;
   if (text.starts_with("//")) {  // a message that begins with a slash
     ask(text.substr(1));

@@ -78,9 +78,7 @@ struct HttpConnection::Impl {
     const size_t colon = line.find(':');
     if (colon == std::string::npos) return;
     const std::string_view name = line.substr(0, colon);
-    std::string_view value = line.substr(colon + 1);
-    value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
-    value = value.substr(0, value.find_last_not_of(" \t\r\n") + 1);
+    const std::string_view value = trimmed(line.substr(colon + 1));
     if (same_letters(name, "content-range")) head.content_range = value;
     if (same_letters(name, "x-error-code")) head.error_code = value;
   }

@@ -168,7 +168,10 @@ std::vector<AddedToken> TokenizerDocument::added_tokens() const {
 
 int64_t TokenizerDocument::vocab_size() const {
   int64_t end = 0;
-  each_piece([&](std::string_view, int64_t id, double) { end = std::max(end, id + 1); });
+  each_piece([&](std::string_view piece, int64_t id, double) {
+    if (id < 0 || id >= INT32_MAX) throw bad(cat("'model.vocab': ", in_quotes(piece), " has the id ", id));
+    end = std::max(end, id + 1);
+  });
   for (const AddedToken& token : added_tokens()) end = std::max<int64_t>(end, token.id + 1);
   return end;
 }

@@ -105,5 +105,12 @@ TEST(Ascii, OnlyItsLettersChange) {
   EXPECT_FALSE(same_letters("ab", "abc"));
 }
 
+TEST(Ascii, BlanksAreTrimmedAtBothEnds) {
+  EXPECT_EQ(trimmed("\r\n a \t b\t"), "a \t b");
+  EXPECT_EQ(trimmed(" \n"), "");
+  EXPECT_EQ(trimmed(""), "");
+  EXPECT_EQ(trimmed("\ta ", " "), "\ta");
+}
+
 }  // namespace
 }  // namespace wick

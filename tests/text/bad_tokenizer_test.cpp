@@ -39,6 +39,9 @@ TEST(BadTokenizer, Document) {
   EXPECT_ERROR(document(with(kSmall, R"("added_tokens":[{"id":-2,"content":"<x>"}],)")).vocab_size(), kBadFile,
                "the id -2 of '<x>'");
   EXPECT_EQ(document(with(kSmall, R"("added_tokens":[{"id":9,"content":"<x>"}],)")).vocab_size(), 10);
+  for (const char* id : {"-1", "9223372036854775807"}) {
+    EXPECT_ERROR(document(bpe(cat(R"({"a":)", id, "}"), "[]")).vocab_size(), kBadFile, cat("'a' has the id ", id));
+  }
   // Files from before the kind was written.
   EXPECT_EQ(document(with(R"({"vocab":{},"merges":[]})")).model(), TokenizerDocument::Model::kBpe);
   EXPECT_EQ(document(with(R"({"vocab":[["a",-1]]})")).model(), TokenizerDocument::Model::kUnigram);

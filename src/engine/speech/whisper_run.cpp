@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/compute_turn.h"
@@ -29,7 +30,7 @@ WhisperRecognizer::Run::Run(const WhisperRecognizer& on, AudioReader& sound, con
       callback_(callback),
       language_(checked_language()),
       window_samples_(on.model_->config().frames() * kMelHop) {
-  const std::string_view context = without_blanks(options.context);
+  const std::string_view context = trimmed(options.context);
   if (context.empty()) return;
   EncodeOptions plain;
   plain.add_special = false;

@@ -69,7 +69,4 @@ class WhisperRecognizer::Run {
   Recognition result_;
 };
 
-// Without blanks around it.
-std::string_view without_blanks(std::string_view text);
-
 }  // namespace wick

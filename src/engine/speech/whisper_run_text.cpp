@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "engine/speech/whisper_alignment.h"
 #include "engine/speech/whisper_run.h"
 #include "engine/speech/whisper_words.h"
@@ -8,13 +9,6 @@
 
 // What is made of the text of a window: segments, words, events.
 namespace wick {
-
-std::string_view without_blanks(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 void WhisperRecognizer::Run::take_text(const WhisperDecision& made) {
   const double window_seconds = static_cast<double>(window_.size()) / kMelSampleRate;
@@ -24,7 +18,7 @@ void WhisperRecognizer::Run::take_text(const WhisperDecision& made) {
   if (options_.times == TimeDetail::kWords) words = timed(result_.took.decoder, [&] { return words_of(made.text); });
   for (const WhisperSegment& part : cut.segments) {
     const std::string text = text_of(part.tokens, on_.tokenizer_, tokens_);
-    if (part.begin >= part.end || without_blanks(text).empty()) continue;
+    if (part.begin >= part.end || trimmed(text).empty()) continue;
     said_.insert(said_.end(), part.tokens.begin(), part.tokens.end());
     if (wanted_) wanted_ = tell(made, part, text, words);
   }
@@ -83,7 +77,7 @@ bool WhisperRecognizer::Run::tell(const WhisperDecision& made, const WhisperSegm
   RecognizedSegment segment;
   segment.begin = window_begin + part.begin;
   segment.end = window_begin + part.end;
-  segment.text = without_blanks(text);
+  segment.text = trimmed(text);
   segment.tokens.assign(part.tokens.begin(), part.tokens.end());
   segment.temperature = made.temperature;
   segment.mean_logprob = made.text.mean_logprob();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 namespace wick {
@@ -12,12 +13,6 @@ constexpr std::string_view kOpening = "\"'“¿([{-";
 constexpr std::string_view kClosing = "\"'.。,，!！?？:：”)]}、";
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 constexpr double kLongestMedian = 0.7;  // seconds
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
 
 // One of the signs, whole.
 bool is_one_of(std::string_view text, std::string_view signs) {
@@ -57,9 +52,9 @@ void join(WhisperWord& word, const WhisperWord& next) {
 std::vector<WhisperWord> split_words(std::span<const int32_t> tokens, const Tokenizer& tokenizer, bool has_blanks) {
   std::vector<WhisperWord> words;
   for (const WhisperWord& part : split_characters(tokens, tokenizer)) {
-    const bool begins = part.text.starts_with(' ') || is_one_of(trimmed(part.text), kPunctuation);
+    const bool begins = part.text.starts_with(' ') || is_one_of(trimmed(part.text, " "), kPunctuation);
     const bool opened =
-        !words.empty() && words.back().text.starts_with(' ') && is_one_of(trimmed(words.back().text), kOpening);
+        !words.empty() && words.back().text.starts_with(' ') && is_one_of(trimmed(words.back().text, " "), kOpening);
     const bool closes = !part.text.starts_with(' ') && is_one_of(part.text, kClosing);
     const bool continues = has_blanks && !begins;
     if (!words.empty() && (opened || closes || continues)) {
@@ -79,7 +74,7 @@ std::vector<RecognizedWord> time_words(std::span<const WhisperWord> words, std::
     RecognizedWord made;
     made.begin = seconds * static_cast<double>(begins[word.first]);
     made.end = seconds * static_cast<double>(begins[word.first + word.count]);
-    made.text = trimmed(word.text);
+    made.text = trimmed(word.text, " ");
     double sum = 0;
     for (size_t i = word.first; i < word.first + word.count; ++i) sum += std::exp(static_cast<double>(logprobs[i]));
     made.probability = static_cast<float>(sum / static_cast<double>(word.count));

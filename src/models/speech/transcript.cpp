@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "text/code_points.h"
 
@@ -10,13 +11,6 @@ namespace {
 
 constexpr std::string_view kTag = "<asr_text>", kLanguage = "language ", kNone = "None";
 constexpr size_t kLongestPattern = 20, kMostRepeats = 20;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 // How long the run at `at` is that repeats its first `period` characters.
 size_t run_length(std::u32string_view text, size_t at, size_t period) {

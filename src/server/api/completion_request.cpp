@@ -1,7 +1,5 @@
 #include "server/api/completion_request.h"
 
-#include "server/api/chat_request.h"
-
 namespace wick {
 
 OrderedJson FieldKind<CompletionPrompts>::schema(SchemaSet&) {

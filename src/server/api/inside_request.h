@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "interp/metric.h"
-#include "server/api/chat_request.h"
+#include "server/api/conversation_request.h"
 #include "server/api/inspect_request.h"
 
 namespace wick {

@@ -125,13 +125,9 @@ const Fields<ResponsesRequest>& ResponsesRequest::fields() {
           .add("max_output_tokens", &R::max_output_tokens, "At most this many tokens, thinking included.")
           .range(1)
           .add("tools", &R::tools, "Functions that the model may call.")
-          .add("tool_choice", &R::tool_choice, "Whether it may call none, any, must call one, or which.")
-          .add("parallel_tool_calls", &R::parallel_tool_calls, "Whether an answer may hold more than one call.")
+          .add_all(ConversationOptions::fields())
           .add("text", &R::text, "What the answer's text is to be.")
           .add("reasoning", &R::reasoning, "How much thinking.")
-          .add("seed", &R::seed, "The same seed gives the same answer. An extension.")
-          .add("enable_thinking", &R::enable_thinking, "For templates that know it. An extension.")
-          .add("chat_template_kwargs", &R::chat_template_kwargs, "Names that the chat template sees. An extension.")
           .add("metadata", &R::metadata, "Sent back as it is.")
           .add("background", &R::background, "Answer later: GET /v1/responses/{id} tells. Needs --journal.")
           .refuse("previous_response_id", "Wick does not continue responses; send the conversation as input")
@@ -147,16 +143,17 @@ ResponsesRequest ResponsesRequest::parse(const Json& body) {
   if (request.background && request.stream) {
     throw RequestError("stream", "stream is true, which a response in the background cannot be", "unsupported_value");
   }
-  if (request.text.format.type == "json_schema" && !request.text.format.wanted_schema()) {
-    throw RequestError("text.format.schema", "text.format.schema is missing", "missing_required_parameter");
-  }
-  check_tool_choice(request.tool_choice, request.as_chat().tools);
+  check_format(request.text.format, "text.format.schema");
+  std::vector<std::string_view> functions;
+  for (const FlatTool& tool : request.tools) functions.emplace_back(tool.name);
+  check_tool_choice(request.tool_choice, functions);
   return request;
 }
 
 ChatRequest ResponsesRequest::as_chat() const {
   ChatRequest chat;
   static_cast<SamplingRequest&>(chat) = *this;
+  static_cast<ConversationOptions&>(chat) = *this;
   if (instructions) {
     ChatMessage& first = chat.messages.emplace_back();
     first.role = "system";
@@ -172,14 +169,9 @@ ChatRequest ResponsesRequest::as_chat() const {
     list.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
   if (!tools.empty()) chat.tool_list = to_json(list, "tools");
-  chat.tool_choice = tool_choice;
-  chat.parallel_tool_calls = parallel_tool_calls;
   chat.response_format = text.format;
   chat.max_completion_tokens = max_output_tokens;
   if (reasoning) chat.reasoning_effort = reasoning->effort;
-  chat.enable_thinking = enable_thinking;
-  chat.chat_template_kwargs = chat_template_kwargs;
-  chat.seed = seed;
   return chat;
 }
 

@@ -32,18 +32,13 @@ struct ReasoningOptions {
 };
 
 // POST /v1/responses.
-struct ResponsesRequest : SamplingRequest {
+struct ResponsesRequest : SamplingRequest, ConversationOptions {
   ResponsesInput input;
   std::optional<std::string> instructions;
   std::optional<int64_t> max_output_tokens;
   std::vector<FlatTool> tools;
-  std::optional<ToolChoice> tool_choice;
-  bool parallel_tool_calls = true;
   TextOptions text;
   std::optional<ReasoningOptions> reasoning;
-  std::optional<int64_t> seed;
-  std::optional<bool> enable_thinking;
-  std::optional<Json> chat_template_kwargs;
   std::optional<Json> metadata;
   bool background = false;
 

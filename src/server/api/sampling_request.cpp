@@ -1,5 +1,7 @@
 #include "server/api/sampling_request.h"
 
+#include <algorithm>
+
 namespace wick {
 
 const Fields<SamplingRequest>& SamplingRequest::fields() {
@@ -12,6 +14,7 @@ const Fields<SamplingRequest>& SamplingRequest::fields() {
           .range(0, 2)
           .add("top_p", &R::top_p, "Only the most likely tokens whose probabilities add up to this.")
           .range(0, 1)
+          .add("seed", &R::seed, "The same seed gives the same answer; a random one when it is left out.")
           .add("user", &R::user, "Who asks; changes nothing.")
           .add("top_k", &R::top_k, "Only this many of the most likely tokens; 0: all. An extension.")
           .range(0)
@@ -68,12 +71,23 @@ const Fields<ChoicesRequest>& ChoicesRequest::fields() {
           .range(-2, 2)
           .add("presence_penalty", &R::presence_penalty, "Off a token's logit once it was written.")
           .range(-2, 2)
-          .add("seed", &R::seed, "The same seed gives the same answer; a random one when it is left out.")
           .add("logit_bias", &R::logit_bias, "Added to the logits of these tokens; -100 forbids one.")
           .add("stop", &R::stop, "Texts that end the answer; they are not part of it. At most 16.")
           .add("stream_options", &R::stream_options, "Only with stream.")
           .add("wick", &R::wick, "What is captured and changed inside the model; needs --inspect. An extension.");
   return fields;
+}
+
+void check_choices(const ChoicesRequest& request) {
+  if (std::ssize(request.stop.texts) > kMostStops) {
+    throw RequestError("stop", cat("stop has ", request.stop.texts.size(), " texts, allowed are ", kMostStops));
+  }
+  if (std::any_of(request.stop.texts.begin(), request.stop.texts.end(), [](const auto& t) { return t.empty(); })) {
+    throw RequestError("stop", "stop has an empty text");
+  }
+  if (request.stream_options && !request.stream) {
+    throw RequestError("stream_options", "stream_options is set, but stream is not true");
+  }
 }
 
 }  // namespace wick

@@ -12,6 +12,7 @@ struct SamplingRequest {
   std::string model;  // empty: the first one
   bool stream = false;
   std::optional<float> temperature, top_p;
+  std::optional<int64_t> seed;
   std::optional<std::string> user;
 
   // Wick's own.
@@ -40,7 +41,6 @@ struct StreamOptions {
 struct ChoicesRequest : SamplingRequest {
   int64_t n = 1;
   std::optional<float> frequency_penalty, presence_penalty;
-  std::optional<int64_t> seed;
   LogitBias logit_bias;
   TextOrList stop;
   std::optional<StreamOptions> stream_options;
@@ -48,6 +48,9 @@ struct ChoicesRequest : SamplingRequest {
 
   static const Fields<ChoicesRequest>& fields();
 };
+
+// Throws RequestError for more stops than allowed, stream_options without stream, and so on.
+void check_choices(const ChoicesRequest& request);
 
 inline constexpr int64_t kMostChoices = 128, kMostStops = 16, kMostTopLogprobs = 20;
 

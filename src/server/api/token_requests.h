@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "server/api/chat_request.h"
+#include "server/api/conversation_request.h"
 
 namespace wick {
 

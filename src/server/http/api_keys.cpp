@@ -7,18 +7,13 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
 namespace wick {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  const size_t begin = std::min(text.find_first_not_of(" \t\r"), text.size());
-  const size_t end = text.find_last_not_of(" \t\r") + 1;
-  return begin < end ? text.substr(begin, end - begin) : std::string_view();
-}
 
 // Characters that can stand in a header field as they are.
 bool is_key(std::string_view text) {
@@ -46,12 +41,12 @@ ApiKeys ApiKeys::parse(std::string_view text, std::string_view source) {
     const std::string_view whole = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), whole.size() + 1));
     ++number;
-    const std::string_view line = trim(whole);
+    const std::string_view line = trimmed(whole);
     if (line.empty() || line.starts_with('#')) continue;
     const size_t colon = line.find(':');
     const bool named = colon != std::string_view::npos;
-    std::string name = named ? std::string(trim(line.substr(0, colon))) : cat("key-", result.keys_.size() + 1);
-    const std::string_view key = named ? trim(line.substr(colon + 1)) : line;
+    std::string name = named ? std::string(trimmed(line.substr(0, colon))) : cat("key-", result.keys_.size() + 1);
+    const std::string_view key = named ? trimmed(line.substr(colon + 1)) : line;
     if (name.empty() || !is_utf8(name)) throw bad_line(source, number, "the name before ':' is empty or not UTF-8");
     if (key.empty()) throw bad_line(source, number, cat("no key follows the name ", in_quotes(name)));
     if (!is_key(key)) throw bad_line(source, number, "a key holds visible ASCII characters only, and no blanks");
@@ -87,7 +82,7 @@ std::string_view bearer_token(std::string_view authorization) {
   if (authorization.size() <= kBearer.size()) return {};
   const bool is_bearer = std::equal(kBearer.begin(), kBearer.end(), authorization.begin(),
                                     [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
-  return is_bearer ? trim(authorization.substr(kBearer.size())) : std::string_view();
+  return is_bearer ? trimmed(authorization.substr(kBearer.size())) : std::string_view();
 }
 
 }  // namespace wick

@@ -9,15 +9,10 @@
 namespace wick {
 namespace {
 
+constexpr std::string_view kBlanks = " \t";
 constexpr size_t kMostParts = 64, kMostHeader = 8 << 10, kMostBoundary = 200;
 
 Error wrong(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("the form is damaged: ", what)}; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 // The parameter of a field: `name` in `form-data; name="file"; filename="a.wav"`. Empty when it is not there.
 std::string parameter(std::string_view field, std::string_view wanted) {
@@ -25,7 +20,7 @@ std::string parameter(std::string_view field, std::string_view wanted) {
   while (at != std::string_view::npos && at < field.size()) {
     const size_t equals = field.find('=', at + 1);
     if (equals == std::string_view::npos) return {};
-    const std::string name = lower_ascii(trimmed(field.substr(at + 1, equals - at - 1)));
+    const std::string name = lower_ascii(trimmed(field.substr(at + 1, equals - at - 1), kBlanks));
     std::string value;
     size_t end = equals + 1;
     if (end < field.size() && field[end] == '"') {
@@ -36,7 +31,7 @@ std::string parameter(std::string_view field, std::string_view wanted) {
       end = field.find(';', end);
     } else {
       end = field.find(';', equals);
-      value = trimmed(field.substr(equals + 1, end == std::string_view::npos ? end : end - equals - 1));
+      value = trimmed(field.substr(equals + 1, end == std::string_view::npos ? end : end - equals - 1), kBlanks);
     }
     if (name == wanted) return value;
     at = end;
@@ -52,8 +47,8 @@ FormPart read_header(std::string_view header) {
     header.remove_prefix(std::min(end + 2, header.size()));
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
-    const std::string name = lower_ascii(trimmed(line.substr(0, colon)));
-    const std::string_view value = trimmed(line.substr(colon + 1));
+    const std::string name = lower_ascii(trimmed(line.substr(0, colon), kBlanks));
+    const std::string_view value = trimmed(line.substr(colon + 1), kBlanks);
     if (name == "content-type") part.content_type = value;
     if (name != "content-disposition") continue;
     part.name = parameter(value, "name");
@@ -66,7 +61,7 @@ FormPart read_header(std::string_view header) {
 }  // namespace
 
 std::string multipart_boundary(std::string_view content_type) {
-  const std::string kind = lower_ascii(trimmed(content_type.substr(0, content_type.find(';'))));
+  const std::string kind = lower_ascii(trimmed(content_type.substr(0, content_type.find(';')), kBlanks));
   return kind == "multipart/form-data" ? parameter(content_type, "boundary") : std::string();
 }
 

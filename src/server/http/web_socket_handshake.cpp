@@ -23,8 +23,7 @@ std::string_view find_item(const HttpRequest& request, std::string_view name, co
     for (std::string_view rest = value; !rest.empty();) {
       std::string_view item = rest.substr(0, rest.find(','));
       rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-      while (!item.empty() && (item.front() == ' ' || item.front() == '\t')) item.remove_prefix(1);
-      while (!item.empty() && (item.back() == ' ' || item.back() == '\t')) item.remove_suffix(1);
+      item = trimmed(item, " \t");
       if (!item.empty() && condition(item)) return item;
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "text/response/argument_list.h"
 #include "text/response/markers.h"
 #include "text/response/shape.h"
@@ -13,11 +14,6 @@ namespace {
 constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>";
 constexpr std::string_view kKey = "<arg_key>", kKeyEnd = "</arg_key>";
 constexpr std::string_view kValue = "<arg_value>", kValueEnd = "</arg_value>";
-
-std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(leading_space(text));
-  return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
 
 class ArgKeyShape : public Shape {
  public:
