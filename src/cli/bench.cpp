@@ -231,8 +231,10 @@ void add_bench(CLI::App& app, Action& action) {
       "  wick bench models/Qwen3-0.6B --type q8_0 -p 512 -n 128 --depth 0,4096\n"
       "  wick bench --random qwen3-0.6b --type q4_k_m --pg 512,128\n"
       "  wick bench --random llama3.2-1b --save llama.gguf -p 0 -n 16 -r 1\n"
-      "  wick bench ops --quick");
+      "  wick bench ops --quick\n"
+      "  wick bench drafts qwen3-0.6b");
   add_bench_ops(*command, action);
+  add_bench_drafts(*command, action);
   command->callback([command, &action, arguments] {
     if (!command->get_subcommands().empty()) return;
     if (arguments->model.empty() == arguments->random.empty()) {

@@ -18,7 +18,8 @@ void add_inspect(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);
 void add_tokenize(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
-void add_bench_ops(CLI::App& bench, Action& action);  // `wick bench ops`
+void add_bench_ops(CLI::App& bench, Action& action);     // `wick bench ops`
+void add_bench_drafts(CLI::App& bench, Action& action);  // `wick bench drafts`
 void add_template(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_perplexity(CLI::App& app, Action& action);

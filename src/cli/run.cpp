@@ -136,7 +136,7 @@ int run(RunArguments& arguments) {
   const bool shown = isatty(STDOUT_FILENO) != 0;
   AnswerPrinter printer({arguments.reasoning || shown, shown, out.colour});
   PromptProgress progress;
-  std::vector<TokenChoice> choices;
+  std::vector<SampledToken> choices;
   const InterruptWatch watch;
   const auto each = [&](const ReplyEvent& event) {
     progress.show(event.step);

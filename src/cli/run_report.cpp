@@ -20,12 +20,12 @@ Report tool_calls(const Response& response) {
   return calls;
 }
 
-Report logprobs(const std::vector<TokenChoice>& choices, const Tokenizer& tokenizer) {
+Report logprobs(const std::vector<SampledToken>& choices, const Tokenizer& tokenizer) {
   const auto entry = [&](int32_t token, float logprob) {
     return Report{{"token", token}, {"text", replace_invalid_utf8(tokenizer.bytes(token))}, {"logprob", logprob}};
   };
   Report list = Report::array();
-  for (const TokenChoice& choice : choices) {
+  for (const SampledToken& choice : choices) {
     Report one = entry(choice.token, choice.logprob);
     one["top"] = Report::array();
     for (const auto& [token, logprob] : choice.top) one["top"].push_back(entry(token, logprob));
@@ -36,7 +36,7 @@ Report logprobs(const std::vector<TokenChoice>& choices, const Tokenizer& tokeni
 
 }  // namespace
 
-Report to_json(const Reply& reply, const TextModel& model, uint64_t seed, const std::vector<TokenChoice>& choices) {
+Report to_json(const Reply& reply, const TextModel& model, uint64_t seed, const std::vector<SampledToken>& choices) {
   const GenerateResult& result = reply.result;
   Report report = {{"model", model.name()},
                    {"text", reply.response.content},

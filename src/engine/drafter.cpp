@@ -1,11 +1,12 @@
 #include "engine/drafter.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/text_engine.h"
+#include "engine/context.h"
+#include "engine/engine.h"
+#include "engine/greedy_task.h"
 
 namespace wick {
 
@@ -26,8 +27,9 @@ void LookupDrafter::propose(std::span<Draft> drafts) {
   for (Draft& draft : drafts) draft.tokens = find(draft.text, draft.most);
 }
 
-ModelDrafter::ModelDrafter(std::shared_ptr<const TextModel> draft, const TextModel& target,
-                           const EngineOptions& options) {
+namespace {
+
+std::shared_ptr<const LanguageModel> checked(const std::shared_ptr<const TextModel>& draft, const TextModel& target) {
   const int mine = draft->tokenizer().vocab_size(), theirs = target.tokenizer().vocab_size();
   bool same = mine == theirs;
   for (int id = 0; same && id < mine; ++id) same = draft->tokenizer().piece(id) == target.tokenizer().piece(id);
@@ -35,36 +37,46 @@ ModelDrafter::ModelDrafter(std::shared_ptr<const TextModel> draft, const TextMod
     throw Error(ErrorCode::kInvalidArgument, cat("the draft model ", draft->name(), " and ", target.name(),
                                                  " have different vocabularies (", mine, " and ", theirs, " tokens)"));
   }
-  EngineOptions draft_options = options;  // as many sequences, as long
-  draft_options.drafter = nullptr;
-  draft_options.kv_bytes = 0;
-  draft_options.first_token_seconds = draft_options.next_token_seconds = 0;
-  draft_options.joins_equal = draft_options.takes_turns = false;
-  const int64_t context = draft->model().facts().max_context;
-  if (context > 0) draft_options.context = std::min(options.context, context);
-  engine_ = std::make_unique<TextEngine>(std::move(draft), draft_options);
+  return {draft, &draft->model()};
+}
+
+// As many sequences of the same length, in passes of their own within those of the engine that is drafted for.
+EngineOptions draft_options(EngineOptions options) {
+  options.context = options.kv_bytes = 0;  // what fits
+  options.first_token_seconds = options.next_token_seconds = 0;
+  options.locks_compute = false;
+  options.drafter = nullptr;
+  return options;
+}
+
+}  // namespace
+
+ModelDrafter::ModelDrafter(std::shared_ptr<const TextModel> draft, const TextModel& target,
+                           const EngineOptions& options)
+    : ModelDrafter(checked(draft, target), options) {}
+
+ModelDrafter::ModelDrafter(std::shared_ptr<const LanguageModel> draft, const EngineOptions& options)
+    : draft_(std::move(draft)) {
+  const int64_t most = draft_->facts().max_context > 0 ? draft_->facts().max_context : kDefaultContext;
+  const int64_t wanted = options.context > 0 ? options.context : kDefaultContext;
+  engine_ = std::make_unique<Engine>(*draft_, draft_options(options), std::min(wanted, most));
 }
 
 ModelDrafter::~ModelDrafter() = default;
 
 void ModelDrafter::propose(std::span<Draft> drafts) {
-  std::optional<Error> error;
+  std::vector<std::pair<Draft*, std::shared_ptr<GreedyTask>>> tasks;
   for (Draft& draft : drafts) {
     const int64_t room = engine_->context() - static_cast<int64_t>(draft.text.size());
     if (room < 1) continue;
-    EngineRequest request;
-    request.prompt.assign(draft.text.begin(), draft.text.end());
-    request.params.sampling.temperature = 0;
-    request.params.max_new_tokens = std::min(draft.most, room);
-    request.params.ignore_end = true;
-    engine_->submit(std::move(request), [&draft, &error](const RequestEvent& event) {
-      if (event.error) error = *event.error;
-      if (event.result) draft.tokens = event.result->tokens;
-    });
+    const auto most = std::min(draft.most, room);
+    tasks.emplace_back(&draft,
+                       std::make_shared<GreedyTask>(std::vector<int32_t>(draft.text.begin(), draft.text.end()), most));
+    engine_->submit(tasks.back().second);
   }
   while (engine_->step()) {
   }
-  if (error) throw *error;
+  for (const auto& [draft, task] : tasks) draft->tokens = task->tokens();
 }
 
 }  // namespace wick

@@ -7,7 +7,8 @@
 
 namespace wick {
 
-class TextEngine;
+class Engine;
+class LanguageModel;
 class TextModel;
 struct EngineOptions;
 
@@ -19,7 +20,7 @@ struct Draft {
 };
 
 // Guesses how texts go on, so that a model can check several tokens in one pass. Wrong drafts cost time, never
-// correctness.
+// correctness. Layers that ship with a model to predict several tokens would be one more of these.
 class Drafter {
  public:
   virtual ~Drafter() = default;
@@ -44,11 +45,14 @@ class ModelDrafter final : public Drafter {
  public:
   // `options`: of the engine that drafts for. Throws Error(kInvalidArgument) when the vocabularies differ.
   ModelDrafter(std::shared_ptr<const TextModel> draft, const TextModel& target, const EngineOptions& options);
+  // The same for a model that is known to have the vocabulary.
+  ModelDrafter(std::shared_ptr<const LanguageModel> draft, const EngineOptions& options);
   ~ModelDrafter() override;
   void propose(std::span<Draft> drafts) override;
 
  private:
-  std::unique_ptr<TextEngine> engine_;
+  std::shared_ptr<const LanguageModel> draft_;
+  std::unique_ptr<Engine> engine_;
 };
 
 }  // namespace wick

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/compute_turn.h"
+#include "engine/compute_mutex.h"
 
 namespace wick {
 namespace {
@@ -35,8 +35,8 @@ int64_t Engine::kv_bytes() const { return memory_.total() * memory_.cache().byte
 // plan → forward → take → emit. On a GPU, the pass behind this one is started before this one is taken, and listeners
 // are told while the device computes.
 bool Engine::step() {
-  std::unique_lock turn(compute_turn(), std::defer_lock);
-  if (options_.takes_turns) turn.lock();
+  std::unique_lock computing(compute_mutex(), std::defer_lock);
+  if (options_.locks_compute) computing.lock();
   const auto start = EngineClock::now();
   std::optional<Step> step = take_ahead();
   if (!step) step = plan();

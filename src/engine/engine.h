@@ -31,6 +31,7 @@ class Engine : private TaskHost {
   int64_t context() const { return memory_.context(); }
   int64_t kv_bytes() const;  // of the cache, when all of it is in use
   DType kv_dtype() const { return options_.kv_dtype; }
+  const KvCache& cache() const { return memory_.cache(); }  // for runners
 
   // Thread-safe. Empty when the queue is full.
   std::optional<RequestId> submit(std::shared_ptr<Task> task);

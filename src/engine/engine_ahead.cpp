@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/compute_turn.h"
+#include "engine/compute_mutex.h"
 #include "engine/engine.h"
 
 // What is done beside a pass: drafts before it, and the pass behind it, started before its outputs have come.
@@ -35,7 +35,7 @@ void Engine::draft(const StepPlan& plan) {
 // Starts the pass behind this one, if it is known who takes part and the outputs need not come to the host first.
 // Whoever turns out to be over leaves it.
 void Engine::run_ahead(const Step& step) {
-  if (step.passes.size() != 1 || compute_turn().waiting() > 0) return;
+  if (step.passes.size() != 1 || compute_mutex().waiting() > 0) return;
   const Pass& pass = *step.passes.front();
   Runner* const own = pass.plan().front().sequence->task->runner();
   Runner& runner = own ? *own : runner_;
@@ -73,7 +73,7 @@ void Engine::stay_back() {
 // Listeners of a model on a GPU hear of a pass while the next one is computed, unless there is none, somebody else's
 // comes first, or somebody looks at values that it would overwrite.
 bool Engine::may_tell_late() const {
-  if (model_.device() == Device::cpu() || scheduler_.running().empty() || compute_turn().waiting() > 0) return false;
+  if (model_.device() == Device::cpu() || scheduler_.running().empty() || compute_mutex().waiting() > 0) return false;
   return std::none_of(scheduler_.running().begin(), scheduler_.running().end(),
                       [](const auto& sequence) { return sequence->task->is_watched(); });
 }

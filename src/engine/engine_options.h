@@ -24,7 +24,7 @@ struct EngineOptions {
   bool prefix_cache = true;
   int64_t state_tokens = 256;  // of a prompt, between two places where a recurrent model's state is kept; 0: nowhere
   bool joins_equal = true;     // equal requests are computed once
-  bool takes_turns = true;     // with others that compute; not for whoever is part of another's pass
+  bool locks_compute = true;   // waits for others that compute; not for whoever is part of another's pass
   // Makes what drafts for the texts of the model; they are the same. Empty: nobody does.
   std::function<std::unique_ptr<Drafter>(const TextModel& model)> drafter;
   int64_t draft_tokens = 8;  // at most, at a time, per sequence

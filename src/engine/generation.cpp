@@ -52,12 +52,12 @@ void Generation::add_draw(int64_t ahead, TokenDraws& to) {
 Generation::Step Generation::take(const TokenLogits& logits) {
   Step step;
   if (logits.drawn >= 0) {
-    step.choice.token = logits.drawn;
+    step.sampled.token = logits.drawn;
   } else {
     check_numbers(logits.logits);
-    step.choice = sampler_.sample(logits.logits, guide_ ? guide_->mask() : std::span<const uint32_t>());
+    step.sampled = sampler_.sample(logits.logits, guide_ ? guide_->mask() : std::span<const uint32_t>());
   }
-  const int32_t token = step.choice.token;
+  const int32_t token = step.sampled.token;
   if (model_.is_end(token) && !params_.ignore_end) {
     end(StopReason::kEndOfText);
     return step;

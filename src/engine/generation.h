@@ -35,7 +35,7 @@ class Generation {
   Generation(const TextModel& model, const GenerationParams& params, std::span<const int32_t> prompt);
 
   struct Step {
-    TokenChoice choice;
+    SampledToken sampled;
     std::string text;       // what can be shown now
     bool is_shown = false;  // the token is part of the answer: all are but the one that ends it
   };

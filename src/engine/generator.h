@@ -19,7 +19,7 @@ struct GenerateEvent {
   enum class Kind : uint8_t { kPrefill, kToken, kDone };
   Kind kind;
   int64_t done = 0, total = 0;             // kPrefill: tokens of the prompt
-  const TokenChoice* token = nullptr;      // kToken
+  const SampledToken* token = nullptr;     // kToken
   std::string_view text;                   // kToken and kDone: what can be shown now
   const GenerateResult* result = nullptr;  // kDone
 };

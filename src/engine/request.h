@@ -41,13 +41,13 @@ struct RequestEvent {
     kError,   // the request is over, with no answer
   };
   Kind kind;
-  int64_t choice = 0;                                // kToken, kEnd: which
-  int64_t done = 0, total = 0;                       // kPrompt: tokens
-  const TokenChoice* token = nullptr;                // kToken; kPrompt with prompt_logprobs: null
-  std::string_view text;                             // kToken, kEnd: what can be shown now
-  const GenerateResult* result = nullptr;            // kEnd
-  const std::vector<TokenChoice>* prompt = nullptr;  // kPrompt, once it is read whole: the asked log-probabilities
-  const Error* error = nullptr;                      // kError
+  int64_t choice = 0;                                 // kToken, kEnd: which
+  int64_t done = 0, total = 0;                        // kPrompt: tokens
+  const SampledToken* token = nullptr;                // kToken; kPrompt with prompt_logprobs: null
+  std::string_view text;                              // kToken, kEnd: what can be shown now
+  const GenerateResult* result = nullptr;             // kEnd
+  const std::vector<SampledToken>* prompt = nullptr;  // kPrompt, once it is read whole: the asked log-probabilities
+  const Error* error = nullptr;                       // kError
 };
 // Called on the engine's thread, between passes or while a GPU computes the next: must not block. May call
 // Engine::submit() and cancel().

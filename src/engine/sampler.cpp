@@ -80,7 +80,7 @@ void Sampler::start(std::span<const int32_t> prompt) {
   penalties_.start(history_);
   dry_.start(history_);
   if (params_.mirostat) mu_.assign(1, sampling::first_mu(params_.mirostat_tau));
-  last_choice_ = -1;
+  last_sampled_ = -1;
 }
 
 void Sampler::accept(int32_t token) {
@@ -92,10 +92,11 @@ void Sampler::accept(int32_t token) {
   dry_.push(history_);
   if (params_.mirostat) {
     const float mu = mu_.back();
-    mu_.push_back(
-        token != last_choice_ ? mu : sampling::next_mu(mu, params_.mirostat_tau, params_.mirostat_eta, last_surprise_));
+    mu_.push_back(token != last_sampled_
+                      ? mu
+                      : sampling::next_mu(mu, params_.mirostat_tau, params_.mirostat_eta, last_surprise_));
   }
-  last_choice_ = -1;
+  last_sampled_ = -1;
 }
 
 void Sampler::rollback(int64_t count) {
@@ -109,7 +110,7 @@ void Sampler::rollback(int64_t count) {
     if (params_.mirostat) mu_.pop_back();
     history_.pop_back();
   }
-  last_choice_ = -1;
+  last_sampled_ = -1;
 }
 
 std::optional<TokenDraw> Sampler::plain_draw(int64_t ahead) const {
@@ -131,12 +132,12 @@ void Sampler::add_edits(int32_t row, LogitEdits& to) const {
   dry_.add_edits(history_, row, memory().dry, to[2]);
 }
 
-TokenChoice Sampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed) {
+SampledToken Sampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed) {
   check_logits(logits, vocabulary_);
-  TokenChoice choice;
-  choice.token = draw(adjust(logits, allowed));
-  if (params_.logprobs) report_logprobs(logits, *params_.logprobs, choice);
-  return choice;
+  SampledToken sampled;
+  sampled.token = draw(adjust(logits, allowed));
+  if (params_.logprobs) report_logprobs(logits, *params_.logprobs, sampled);
+  return sampled;
 }
 
 std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<const uint32_t> allowed) const {
@@ -175,7 +176,7 @@ int32_t Sampler::draw(std::span<const float> adjusted) {
   if (params_.mirostat) {
     const auto found = work.mirostat.draw(logits, params_.temperature, mu_.back(), draw_uniform, work.candidates);
     last_surprise_ = found.surprise;
-    return last_choice_ = found.token;
+    return last_sampled_ = found.token;
   }
   if (!sampling::Truncation::is_needed(params_)) {
     const auto weights = sampling::make_weights(adjusted, logits.most, params_.temperature, work.weights);
@@ -187,25 +188,25 @@ int32_t Sampler::draw(std::span<const float> adjusted) {
   return work.candidates.tokens()[weights.draw(draw_uniform)];
 }
 
-void report_logprobs(std::span<const float> logits, int64_t top, TokenChoice& choice) {
+void report_logprobs(std::span<const float> logits, int64_t top, SampledToken& sampled) {
   WorkingMemory& work = memory();
   const sampling::PeakedLogits peaked = sampling::find_peaks(logits, work.peaks);
   const double log_total = std::log(sampling::make_weights(logits, peaked.most, 1, work.weights).total);
   const auto logprob = [&](float logit) {
     return static_cast<float>(static_cast<double>(logit) - static_cast<double>(peaked.most) - log_total);
   };
-  choice.logprob = logprob(logits[static_cast<size_t>(choice.token)]);
+  sampled.logprob = logprob(logits[static_cast<size_t>(sampled.token)]);
   const auto count = std::min(static_cast<size_t>(top), logits.size());
   if (count == 0) return;
   work.candidates.collect_top(peaked, count);
-  choice.top.reserve(work.candidates.size());
+  sampled.top.reserve(work.candidates.size());
   for (size_t i = 0; i < work.candidates.size(); ++i) {
-    choice.top.emplace_back(work.candidates.tokens()[i], work.candidates.logits()[i]);
+    sampled.top.emplace_back(work.candidates.tokens()[i], work.candidates.logits()[i]);
   }
-  std::sort(choice.top.begin(), choice.top.end(), [](const auto& a, const auto& b) {
+  std::sort(sampled.top.begin(), sampled.top.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
-  for (auto& [token, value] : choice.top) value = logprob(value);
+  for (auto& [token, value] : sampled.top) value = logprob(value);
 }
 
 }  // namespace wick

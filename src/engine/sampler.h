@@ -15,7 +15,7 @@
 
 namespace wick {
 
-struct TokenChoice {
+struct SampledToken {
   int32_t token = 0;
   // Natural logarithms of the model's own probabilities: those of the logits as they came, before any bias, penalty,
   // mask or temperature. Set when SamplingParams::logprobs is; `top` has the most likely first, then lower ids.
@@ -29,19 +29,19 @@ struct TokenLogits {
   int32_t drawn = -1;
 };
 
-// Fills in what the model itself thinks of choice.token, and its `top` likeliest tokens.
-void report_logprobs(std::span<const float> logits, int64_t top, TokenChoice& choice);
+// Fills in what the model itself thinks of sampled.token, and its `top` likeliest tokens.
+void report_logprobs(std::span<const float> logits, int64_t top, SampledToken& sampled);
 
 // Chooses the tokens of one sequence. The answer depends on the logits, the parameters and the history alone: the draw
 // for token i of the answer is number i of the seed (src/base/philox.h), whatever was sampled before or besides.
 //
 //   sampler.start(prompt);
-//   const TokenChoice choice = sampler.sample(logits, mask);   // as often as liked: the same choice
-//   sampler.accept(choice.token);
+//   const SampledToken sampled = sampler.sample(logits, mask);   // as often as liked: the same token
+//   sampler.accept(sampled.token);
 //
 // To look ahead, accept tokens and rollback() afterwards, or copy: a copy holds the history and nothing large.
 // One thread at a time may use an object. Working memory belongs to the thread: a steady loop allocates nothing but
-// room for the history and what TokenChoice::top holds.
+// room for the history and what SampledToken::top holds.
 class Sampler {
  public:
   using TokenText = std::function<std::string(int32_t)>;
@@ -56,8 +56,8 @@ class Sampler {
   // The next token. `allowed` has bit i of word i/32 set for each token that may come, as GrammarState::mask() writes
   // it; tokens beyond its end are forbidden, and an empty one allows all. A logit of -inf forbids a token too.
   // Throws Error(kInvalidArgument) when the count of logits is wrong, one is NaN or +inf, or no token is allowed.
-  TokenChoice sample(std::span<const float> logits,  // [vocabulary]
-                     std::span<const uint32_t> allowed = {});
+  SampledToken sample(std::span<const float> logits,  // [vocabulary]
+                      std::span<const uint32_t> allowed = {});
   // How another can draw what sample() would choose once `ahead` more tokens were accepted, from logits that
   // add_edits() tells how to change. Nothing where that takes more than a TokenDraw says: log-probabilities, typical,
   // XTC, Mirostat, and penalties for tokens that are not accepted yet.
@@ -88,7 +88,7 @@ class Sampler {
   std::vector<int32_t> history_;
   size_t prompt_size_ = 0;
   std::vector<float> mu_;  // Mirostat's, at the prompt's end and after each token
-  int32_t last_choice_ = -1;
+  int32_t last_sampled_ = -1;
   float last_surprise_ = 0;
 };
 

@@ -13,7 +13,7 @@ RequestEvent TextListeners::event_of(const News& news) {
   } else if (const auto* token = std::get_if<Token>(&news)) {
     event.kind = RequestEvent::Kind::kToken;
     event.choice = token->choice;
-    event.token = &token->step.choice;
+    event.token = &token->step.sampled;
     event.text = token->step.text;
   } else if (const auto* end = std::get_if<End>(&news)) {
     event.kind = RequestEvent::Kind::kEnd;
@@ -42,7 +42,7 @@ std::optional<RequestListener> TextListeners::remove(RequestId id) {
   return listener;
 }
 
-void TextListeners::add_progress(int64_t done, int64_t total, const std::vector<TokenChoice>* prompt) {
+void TextListeners::add_progress(int64_t done, int64_t total, const std::vector<SampledToken>* prompt) {
   news_.emplace_back(Progress{done, total, prompt});
 }
 

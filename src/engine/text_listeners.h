@@ -20,7 +20,7 @@ class TextListeners {
   std::optional<RequestListener> remove(RequestId id);
 
   // `prompt`: the log-probabilities that were asked for; they must live longer.
-  void add_progress(int64_t done, int64_t total, const std::vector<TokenChoice>* prompt);
+  void add_progress(int64_t done, int64_t total, const std::vector<SampledToken>* prompt);
   void add_token(int64_t choice, Generation::Step step);
   void add_end(int64_t choice, std::string text, GenerateResult result);
   void add_error(Error error) { news_.emplace_back(std::move(error)); }
@@ -29,7 +29,7 @@ class TextListeners {
  private:
   struct Progress {
     int64_t done, total;
-    const std::vector<TokenChoice>* prompt;
+    const std::vector<SampledToken>* prompt;
   };
   struct Token {
     int64_t choice;

@@ -136,11 +136,11 @@ int64_t TextTask::take(const Planned& planned, const PartLogits& rows, TaskHost&
 void TextTask::score_prompt(const Planned& planned, const PartLogits& rows) {
   for (int64_t row = 0; row < rows.count.scored; ++row) {
     const int64_t position = planned.sequence->computed + row + 1;
-    if (position <= static_cast<int64_t>(prompt_choices_.size())) continue;  // computed again after a pause
-    TokenChoice choice;
-    choice.token = wanted_.prompt[static_cast<size_t>(position)];
-    report_logprobs(rows.scored(row).logits, *wanted_.prompt_logprobs, choice);
-    prompt_choices_.push_back(std::move(choice));
+    if (position <= static_cast<int64_t>(prompt_logprobs_.size())) continue;  // computed again after a pause
+    SampledToken sampled;
+    sampled.token = wanted_.prompt[static_cast<size_t>(position)];
+    report_logprobs(rows.scored(row).logits, *wanted_.prompt_logprobs, sampled);
+    prompt_logprobs_.push_back(std::move(sampled));
   }
 }
 
@@ -149,7 +149,7 @@ void TextTask::note_progress(const Planned& planned) {
   const int64_t done = std::min(planned.sequence->computed + planned.tokens, total);
   if (done <= prompt_done_) return;
   prompt_done_ = done;
-  listeners_.add_progress(done, total, wanted_.prompt_logprobs && done == total ? &prompt_choices_ : nullptr);
+  listeners_.add_progress(done, total, wanted_.prompt_logprobs && done == total ? &prompt_logprobs_ : nullptr);
 }
 
 void TextTask::choose(Line& line, const TokenLogits& logits, TaskHost& host) {
@@ -157,7 +157,7 @@ void TextTask::choose(Line& line, const TokenLogits& logits, TaskHost& host) {
   if (!line.first_token) line.first_token = EngineClock::now();
   if (!step.is_shown) return;
   host.yielded(*line.sequence);
-  line.sequence->tokens.push_back(step.choice.token);
+  line.sequence->tokens.push_back(step.sampled.token);
   listeners_.add_token(line.sequence->index, std::move(step));
 }
 

@@ -76,8 +76,8 @@ class TextTask final : public LanguageTask {
   int64_t choices_left_;
   bool has_failed_ = false;
   int64_t prompt_done_ = 0;
-  std::vector<TokenChoice> prompt_choices_;  // log-probabilities of the prompt, as far as it is read
-  std::optional<TokenLogits> first_logits_;  // of this pass, for the choices that begin behind it
+  std::vector<SampledToken> prompt_logprobs_;  // log-probabilities of the prompt, as far as it is read
+  std::optional<TokenLogits> first_logits_;    // of this pass, for the choices that begin behind it
 };
 
 }  // namespace wick

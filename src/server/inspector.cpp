@@ -1,7 +1,7 @@
 #include "server/inspector.h"
 
 #include "base/error.h"
-#include "engine/compute_turn.h"
+#include "engine/compute_mutex.h"
 
 namespace wick {
 namespace {
@@ -61,7 +61,7 @@ LanguageInterp Inspector::model_of(const std::shared_ptr<TextEngine>& engine,
   options.around_pass = [this, is_cancelled = std::move(is_cancelled)](FunctionRef<void()> pass) {
     if (is_stopping_ || (is_cancelled && is_cancelled()))
       throw Error(ErrorCode::kInternal, "the request was cancelled");
-    const std::lock_guard turn(compute_turn());
+    const std::lock_guard lock(compute_mutex());
     pass();
   };
   return LanguageInterp(std::shared_ptr<const LanguageModel>(engine, &engine->model().model()), std::move(options));

@@ -185,7 +185,7 @@ TEST_F(EmberEngineTest, LogProbabilitiesOfThePrompt) {
       double total = 0;
       for (const float value : values) total += std::exp(static_cast<double>(value));
       const int32_t token = request.prompt[position];
-      const TokenChoice& choice = heard.prompt[position - 1];
+      const SampledToken& choice = heard.prompt[position - 1];
       EXPECT_EQ(choice.token, token);
       EXPECT_NEAR(choice.logprob, values[static_cast<size_t>(token)] - std::log(total), 1e-4);
       ASSERT_EQ(choice.top.size(), 2u);

@@ -12,7 +12,7 @@ namespace wick {
 namespace {
 
 struct Heads {
-  std::vector<TokenChoice> choices;
+  std::vector<SampledToken> choices;
   std::string text;
   std::optional<GenerateResult> result;
 };

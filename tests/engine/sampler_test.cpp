@@ -275,7 +275,7 @@ TEST(Sampler, LogprobsAreTheModelsOwn) {
     const Entries by_token = entries;
     sort_by_logit(entries);
     Sampler sampler({.temperature = 0.5f, .top_k = 7, .logit_bias = {{0, 100.0f}}, .logprobs = 20}, vocabulary);
-    const TokenChoice choice = sampler.sample(logits);
+    const SampledToken choice = sampler.sample(logits);
     EXPECT_EQ(choice.token, 0);
     EXPECT_NEAR(choice.logprob, std::log(by_token[0].p), 1e-5);
     ASSERT_EQ(choice.top.size(), static_cast<size_t>(std::min<int64_t>(20, vocabulary)));
@@ -284,7 +284,7 @@ TEST(Sampler, LogprobsAreTheModelsOwn) {
       EXPECT_NEAR(choice.top[i].second, std::log(entries[i].p), 1e-5);
     }
   }
-  const TokenChoice alone = Sampler({.logprobs = 0}, 5).sample(std::vector<float>{1, 1, 1, 1, -kInf});
+  const SampledToken alone = Sampler({.logprobs = 0}, 5).sample(std::vector<float>{1, 1, 1, 1, -kInf});
   EXPECT_NEAR(alone.logprob, -std::log(4.0), 1e-6);
   EXPECT_TRUE(alone.top.empty());
 }

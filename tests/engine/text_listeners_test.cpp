@@ -9,7 +9,7 @@ namespace {
 
 Generation::Step step_of(int32_t token) {
   Generation::Step step;
-  step.choice.token = token;
+  step.sampled.token = token;
   step.text = std::to_string(token) + " ";
   step.is_shown = true;
   return step;

@@ -37,7 +37,7 @@ void play(AnswerWriter& writer, const std::vector<std::string>& pieces, StopReas
   result.prompt_tokens = 10;
   result.reused_tokens = 4;
   for (const std::string& piece : pieces) {
-    const TokenChoice token{.token = static_cast<int32_t>(result.tokens.size())};
+    const SampledToken token{.token = static_cast<int32_t>(result.tokens.size())};
     result.tokens.push_back(token.token);
     RequestEvent event{RequestEvent::Kind::kToken, choice};
     event.token = &token;
@@ -213,7 +213,7 @@ TEST(ApiAnswers, ChoicesOfAStreamKeepApart) {
 TEST(ApiAnswers, AnErrorBehindTheFirstChunkIsAnEvent) {
   const auto exchange = std::make_shared<RecordedExchange>();
   ChatStream writer(exchange, chat_options());
-  const TokenChoice token;
+  const SampledToken token;
   RequestEvent event{RequestEvent::Kind::kToken};
   event.token = &token;
   event.text = "Hi";

@@ -16,7 +16,7 @@ struct Heard {
   std::map<int64_t, std::vector<int32_t>> tokens;  // by choice
   std::map<int64_t, std::string> text;
   std::map<int64_t, GenerateResult> results;
-  std::vector<TokenChoice> prompt;
+  std::vector<SampledToken> prompt;
   int64_t prompt_done = 0;
   std::optional<std::string> error;
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "engine/compute_turn.h"
+#include "engine/compute_mutex.h"
 #include "ops/concat.h"
 
 namespace wick {
@@ -27,8 +27,11 @@ bool is_same(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-AsrUtterance::AsrUtterance(const AsrEar& ear, const RecognizeOptions& options)
-    : ear_(ear), options_(options), language_(find_language(options.language)), mel_(LogMelOptions::qwen3_asr()) {}
+AsrUtterance::AsrUtterance(const AsrParts& parts, const RecognizeOptions& options)
+    : parts_(parts),
+      options_(options),
+      language_(find_language(options.language)),
+      mel_(LogMelOptions::qwen3_asr()) {}
 
 void AsrUtterance::push(std::span<const float> samples) {
   const auto start = Clock::now();
@@ -36,8 +39,8 @@ void AsrUtterance::push(std::span<const float> samples) {
   took_.mel += seconds_since(start);
 }
 
-Tensor AsrUtterance::hear() {
-  const AudioEncoder& encoder = ear_.model.encoder();
+Tensor AsrUtterance::encode() {
+  const AudioEncoder& encoder = parts_.model.encoder();
   const int64_t frames = mel_.frames(), each = encoder.config().window_frames();
   const auto count = static_cast<size_t>((frames + each - 1) / each);
   windows_.resize(std::max(count, windows_.size()));
@@ -50,7 +53,7 @@ Tensor AsrUtterance::hear() {
     Window& window = windows_[i];
     // Louder sound later on may change what was before: then it is encoded again.
     if (!window.rows.defined() || !is_same(window.mel, mel)) {
-      const std::lock_guard turn(compute_turn());
+      const std::lock_guard lock(compute_mutex());
       const auto listening = Clock::now();
       window.rows = encoder.encode(mel);
       window.mel = std::move(mel);
@@ -61,10 +64,10 @@ Tensor AsrUtterance::hear() {
   return rows.size() == 1 ? rows.front() : concat(rows, 0);
 }
 
-std::unique_ptr<AsrRequest> AsrUtterance::ask(std::span<const int32_t> begun) {
-  const Tensor rows = hear();
+std::unique_ptr<PendingText> AsrUtterance::submit(std::span<const int32_t> begun) {
+  const Tensor rows = encode();
   AsrPrompt prompt =
-      asr_prompt(ear_.text.tokenizer(), ear_.model.audio_token(), rows.dim(0), {options_.context, language_});
+      asr_prompt(parts_.text.tokenizer(), parts_.model.audio_token(), rows.dim(0), {options_.context, language_});
   prompt.tokens.insert(prompt.tokens.end(), begun.begin(), begun.end());
   EngineRequest request;
   request.prompt = std::move(prompt.tokens);
@@ -74,7 +77,7 @@ std::unique_ptr<AsrRequest> AsrUtterance::ask(std::span<const int32_t> begun) {
   request.params.sampling.logprobs = 0;
   request.params.max_new_tokens = kTokensBesides + static_cast<int64_t>(seconds() * kTokensPerSecond);
   request.params.show_special = true;  // the tag between language and text
-  return std::make_unique<AsrRequest>(ear_.engine, std::move(request));
+  return std::make_unique<PendingText>(parts_.engine, std::move(request));
 }
 
 std::string AsrUtterance::guess() {
@@ -83,10 +86,10 @@ std::string AsrUtterance::guess() {
   if (guesses_++ >= kFreeGuesses && std::ssize(guessed_) > kLooseTokens) {
     begun.assign(guessed_.begin(), guessed_.end() - kLooseTokens);
   }
-  const GenerateResult result = ask(begun)->result();
+  const GenerateResult result = submit(begun)->result();
   guessed_ = std::move(begun);
   guessed_.insert(guessed_.end(), result.tokens.begin(), result.tokens.end());
-  return read_transcript(ear_.text.tokenizer().decode(guessed_), language_).text;
+  return read_transcript(parts_.text.tokenizer().decode(guessed_), language_).text;
 }
 
 void AsrUtterance::restart() {
@@ -95,7 +98,7 @@ void AsrUtterance::restart() {
   guesses_ = 0;
 }
 
-void AsrUtterance::start() { request_ = ask({}); }
+void AsrUtterance::start() { request_ = submit({}); }
 
 Transcript AsrUtterance::wait_for_more(size_t& seen) const {
   const std::string written = request_->wait_for_more(seen);
@@ -114,7 +117,7 @@ RecognizedSegment AsrUtterance::end(std::string* language, Recognition& totals) 
   if (!result.tokens.empty()) {
     segment.mean_logprob = static_cast<float>(request_->logprob_sum() / static_cast<double>(result.tokens.size()));
   }
-  if (options_.times == TimeDetail::kWords) segment.words = ear_.aligner->align(mel_.features(), segment.text);
+  if (options_.times == TimeDetail::kWords) segment.words = parts_.aligner->align(mel_.features(), segment.text);
   if (language) {
     const Language* known = find_language(transcript.language);
     *language = known ? std::string(known->code) : transcript.language;

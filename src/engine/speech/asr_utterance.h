@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/speech/asr_request.h"
 #include "engine/speech/forced_aligner.h"
+#include "engine/speech/pending_text.h"
 #include "engine/speech/recognizer.h"
 #include "media/log_mel.h"
 #include "models/speech/asr_prompt.h"
@@ -13,8 +13,9 @@
 
 namespace wick {
 
-// What listens: the model and the engine that its decoder runs in. All must live longer than what they are given to.
-struct AsrEar {
+// What writes down speech: the model and the engine that its decoder runs in. All must live longer than what they are
+// given to.
+struct AsrParts {
   const Qwen3Asr& model;
   const TextModel& text;
   TextEngine& engine;
@@ -25,7 +26,7 @@ struct AsrEar {
 // makes of them is found again by the engine.
 class AsrUtterance final : public Utterance {
  public:
-  AsrUtterance(const AsrEar& ear, const RecognizeOptions& options);
+  AsrUtterance(const AsrParts& parts, const RecognizeOptions& options);
 
   void push(std::span<const float> samples) override;
   std::string guess() override;
@@ -45,17 +46,17 @@ class AsrUtterance final : public Utterance {
   struct Window {
     Tensor mel, rows;
   };
-  Tensor hear();  // what the encoder makes of all the sound
-  std::unique_ptr<AsrRequest> ask(std::span<const int32_t> begun);
+  Tensor encode();  // what the encoder makes of all the sound
+  std::unique_ptr<PendingText> submit(std::span<const int32_t> begun);
 
-  AsrEar ear_;
+  AsrParts parts_;
   RecognizeOptions options_;
   const Language* language_;  // null: the model finds out
   LogMel mel_;
   std::vector<Window> windows_;
   std::vector<int32_t> guessed_;  // tokens of the last guess
   int64_t guesses_ = 0;
-  std::unique_ptr<AsrRequest> request_;
+  std::unique_ptr<PendingText> request_;
   RecognizeSeconds took_;
 };
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/compute_turn.h"
+#include "engine/compute_mutex.h"
 #include "models/speech/align_words.h"
 #include "nn/kv_blocks_for.h"
 #include "nn/kv_cache.h"
@@ -39,7 +39,7 @@ ForcedAligner::ForcedAligner(std::unique_ptr<Qwen3Asr> model, Tokenizer tokenize
 std::vector<RecognizedWord> ForcedAligner::align(const Tensor& mel, std::string_view text) const {
   const std::vector<AlignWord> words = split_for_alignment(text);
   if (words.empty()) return {};
-  const std::lock_guard turn(compute_turn());
+  const std::lock_guard lock(compute_mutex());
   const InputEmbeddings heard{1, model_->encoder().encode(mel)};
   // Sound, then each word with a place for its beginning and one for its end.
   ForwardBatch batch;

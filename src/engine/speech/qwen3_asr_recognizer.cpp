@@ -27,8 +27,8 @@ constexpr double kSecondsTogether = 300;
 // The pieces of one recording, several at once, told in their order.
 class Pieces {
  public:
-  Pieces(const AsrEar& ear, const RecognizeOptions& options, RecognizeCallback callback)
-      : ear_(ear), options_(options), callback_(callback) {}
+  Pieces(const AsrParts& parts, const RecognizeOptions& options, RecognizeCallback callback)
+      : parts_(parts), options_(options), callback_(callback) {}
 
   void add(const SoundPiece& piece) {
     const double seconds = static_cast<double>(piece.samples.size()) / kMelSampleRate;
@@ -37,7 +37,7 @@ class Pieces {
       settle_first();
     }
     if (!is_going_on_) return;
-    auto utterance = std::make_unique<AsrUtterance>(ear_, options_);
+    auto utterance = std::make_unique<AsrUtterance>(parts_, options_);
     utterance->push(piece.samples);
     utterance->start();
     pending_.push_back({static_cast<double>(piece.begin) / kMelSampleRate, std::move(utterance)});
@@ -85,7 +85,7 @@ class Pieces {
     return is_going_on_;
   }
 
-  AsrEar ear_;
+  AsrParts parts_;
   const RecognizeOptions& options_;
   RecognizeCallback callback_;
   Recognition recognition_;
@@ -168,7 +168,7 @@ void Qwen3AsrRecognizer::check(const RecognizeOptions& options) const {
 Recognition Qwen3AsrRecognizer::recognize(AudioReader& sound, const RecognizeOptions& options,
                                           RecognizeCallback callback) const {
   check(options);
-  Pieces pieces(ear(), options, callback);
+  Pieces pieces(parts(), options, callback);
   PieceCutter cutter({longest_piece(options), options.skips_silence});
   std::array<float, kMelSampleRate / 4> portion;
   while (const int64_t got = pieces.is_going_on() ? sound.read(portion) : 0) {
@@ -185,7 +185,7 @@ Recognition Qwen3AsrRecognizer::recognize(AudioReader& sound, const RecognizeOpt
 
 std::unique_ptr<Utterance> Qwen3AsrRecognizer::listen(const RecognizeOptions& options) const {
   check(options);
-  return std::make_unique<AsrUtterance>(ear(), options);
+  return std::make_unique<AsrUtterance>(parts(), options);
 }
 
 }  // namespace wick

@@ -30,7 +30,7 @@ class Qwen3AsrRecognizer final : public SpeechRecognizer {
 
  private:
   void check(const RecognizeOptions& options) const;
-  AsrEar ear() const { return {*asr_, *text_, *engine_, aligner_.get()}; }
+  AsrParts parts() const { return {*asr_, *text_, *engine_, aligner_.get()}; }
 
   std::shared_ptr<const Qwen3Asr> asr_;
   std::shared_ptr<const TextModel> text_;

@@ -5,7 +5,7 @@
 #include "base/ascii.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/compute_turn.h"
+#include "engine/compute_mutex.h"
 #include "media/energy_scorer.h"
 #include "media/log_mel.h"
 #include "media/voice_activity.h"
@@ -128,7 +128,7 @@ void WhisperRecognizer::Run::listen() {
   const LogMelOptions features{static_cast<int>(model.config().bins), window_samples_};
   const Tensor mel = timed(result_.took.mel, [&] { return log_mel(window_, features); });
   {
-    const std::lock_guard turn(compute_turn());
+    const std::lock_guard lock(compute_mutex());
     const Tensor heard = timed(result_.took.encoder, [&] { return model.encoder().encode(mel); });
     heard_ = timed(result_.took.prompt, [&] { return model.decoder().state_for(heard, DType::kF16); });
   }

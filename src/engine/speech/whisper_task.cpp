@@ -208,35 +208,36 @@ void WhisperTask::step_draws(TaskHost& host) {
 
 // The likeliest continuations of all lines together go on: one may part in several, another end.
 void WhisperTask::step_beams(TaskHost& host) {
-  struct Choice {
+  struct Candidate {
     size_t line;
     int32_t token;
     float sum;
   };
   const auto wanted = static_cast<size_t>(options_.beams);
-  std::vector<Choice> choices;
+  std::vector<Candidate> candidates;
   for (size_t i = 0; i < lines_.size(); ++i) {
     for (const size_t token : largest_of(lines_[i].next, wanted + 1)) {
-      choices.push_back({i, static_cast<int32_t>(token), lines_[i].sum + lines_[i].next[token]});
+      candidates.push_back({i, static_cast<int32_t>(token), lines_[i].sum + lines_[i].next[token]});
     }
   }
-  std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) { return a.sum > b.sum; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.sum > b.sum; });
   std::vector<Line> before = std::move(lines_);
   lines_.clear();
   std::vector<bool> goes_on(before.size());
-  for (const Choice& choice : choices) {
-    if (lines_.size() == wanted || std::isinf(choice.sum)) break;
-    const bool ends = choice.token == rules_.tokens().end;
+  for (const Candidate& candidate : candidates) {
+    if (lines_.size() == wanted || std::isinf(candidate.sum)) break;
+    const bool ends = candidate.token == rules_.tokens().end;
     if (ends && done_.size() == wanted) continue;
-    Line line = before[choice.line];
-    append(line, choice.token);
+    Line line = before[candidate.line];
+    append(line, candidate.token);
     if (ends) {
       line.sequence = nullptr;
       done_.push_back(std::move(line));
       continue;
     }
-    if (!line.sequence || goes_on[choice.line]) line.sequence = &fork(line.sequence ? *line.sequence : *base_, host);
-    goes_on[choice.line] = true;
+    if (!line.sequence || goes_on[candidate.line]) line.sequence = &fork(line.sequence ? *line.sequence : *base_, host);
+    goes_on[candidate.line] = true;
     lines_.push_back(std::move(line));
   }
   for (size_t i = 0; i < before.size(); ++i) {

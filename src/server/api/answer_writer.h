@@ -21,7 +21,7 @@ class AnswerWriter {
   virtual ~AnswerWriter() = default;
 
   // The log-probabilities of the prompt's tokens but the first, where they were asked for.
-  virtual void on_prompt(int64_t /*prompt*/, const std::vector<TokenChoice>&) {}
+  virtual void on_prompt(int64_t /*prompt*/, const std::vector<SampledToken>&) {}
   virtual void on_token(int64_t choice, const RequestEvent& event) = 0;
   virtual void on_end(int64_t prompt, int64_t choice, const RequestEvent& event) = 0;
   virtual void finish() = 0;  // all choices are over

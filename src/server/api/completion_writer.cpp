@@ -16,13 +16,13 @@ CompletionWriter::CompletionWriter(std::shared_ptr<HttpExchange> exchange, Compl
   }
 }
 
-void CompletionWriter::on_prompt(int64_t prompt, const std::vector<TokenChoice>& tokens) {
+void CompletionWriter::on_prompt(int64_t prompt, const std::vector<SampledToken>& tokens) {
   if (!options_.logprobs) return;
   for (int64_t i = prompt * options_.choices; i < (prompt + 1) * options_.choices; ++i) {
     State& state = states_[static_cast<size_t>(i)];
-    const TokenChoice first{.token = options_.first_tokens[static_cast<size_t>(prompt)]};
+    const SampledToken first{.token = options_.first_tokens[static_cast<size_t>(prompt)]};
     state.choice.logprobs->add(first, *options_.tokenizer, state.offset, true);
-    for (const TokenChoice& token : tokens) state.choice.logprobs->add(token, *options_.tokenizer, state.offset);
+    for (const SampledToken& token : tokens) state.choice.logprobs->add(token, *options_.tokenizer, state.offset);
   }
 }
 

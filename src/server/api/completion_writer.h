@@ -25,7 +25,7 @@ struct CompletionAnswerOptions {
 class CompletionWriter : public AnswerWriter {
  public:
   CompletionWriter(std::shared_ptr<HttpExchange> exchange, CompletionAnswerOptions options);
-  void on_prompt(int64_t prompt, const std::vector<TokenChoice>& tokens) override;
+  void on_prompt(int64_t prompt, const std::vector<SampledToken>& tokens) override;
   void on_token(int64_t choice, const RequestEvent& event) override;
   void on_end(int64_t prompt, int64_t choice, const RequestEvent& event) override;
   void finish() override;

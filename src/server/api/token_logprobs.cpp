@@ -53,7 +53,7 @@ const Fields<ChatLogprobs>& ChatLogprobs::fields() {
   return fields;
 }
 
-TokenLogprob token_logprob(const TokenChoice& choice, const Tokenizer& tokenizer) {
+TokenLogprob token_logprob(const SampledToken& choice, const Tokenizer& tokenizer) {
   TokenLogprob entry;
   static_cast<TopLogprob&>(entry) = top_logprob(choice.token, choice.logprob, tokenizer);
   for (const auto& [token, logprob] : choice.top) entry.top_logprobs.push_back(top_logprob(token, logprob, tokenizer));
@@ -71,7 +71,7 @@ const Fields<CompletionLogprobs>& CompletionLogprobs::fields() {
   return fields;
 }
 
-void CompletionLogprobs::add(const TokenChoice& choice, const Tokenizer& tokenizer, int64_t& offset,
+void CompletionLogprobs::add(const SampledToken& choice, const Tokenizer& tokenizer, int64_t& offset,
                              bool first_of_prompt) {
   const std::string text = shown_token(choice.token, tokenizer);
   OrderedJson top = OrderedJson::object();

@@ -25,7 +25,7 @@ struct ChatLogprobs {
   std::vector<TokenLogprob> content;
   static const Fields<ChatLogprobs>& fields();
 };
-TokenLogprob token_logprob(const TokenChoice& choice, const Tokenizer& tokenizer);
+TokenLogprob token_logprob(const SampledToken& choice, const Tokenizer& tokenizer);
 
 // The older way, of /v1/completions.
 struct CompletionLogprobs {
@@ -36,7 +36,7 @@ struct CompletionLogprobs {
   static const Fields<CompletionLogprobs>& fields();
 
   // `offset`: where the token begins in the text; moved behind it. `first_of_prompt`: nothing was known before it.
-  void add(const TokenChoice& choice, const Tokenizer& tokenizer, int64_t& offset, bool first_of_prompt = false);
+  void add(const SampledToken& choice, const Tokenizer& tokenizer, int64_t& offset, bool first_of_prompt = false);
 };
 
 // What a token stands for as text that JSON can hold.

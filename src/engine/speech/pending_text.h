@@ -12,13 +12,13 @@
 namespace wick {
 
 // A request to an engine and what has come of it, for a thread that waits. Going away cancels it.
-class AsrRequest {
+class PendingText {
  public:
-  // Waits while the engine's queue is full. Throws as Engine::submit() does, Error(kCancelled) when the engine ends.
-  AsrRequest(TextEngine& engine, EngineRequest request);
-  ~AsrRequest();
-  AsrRequest(const AsrRequest&) = delete;
-  AsrRequest& operator=(const AsrRequest&) = delete;
+  // Waits while the engine's queue is full. Throws as TextEngine::submit() does.
+  PendingText(TextEngine& engine, EngineRequest request);
+  ~PendingText();
+  PendingText(const PendingText&) = delete;
+  PendingText& operator=(const PendingText&) = delete;
 
   // Waits for more text than `seen` bytes, or the end; all text so far.
   std::string wait_for_more(size_t seen) const;

@@ -5,6 +5,6 @@
 namespace wick {
 
 // Whoever computes for long takes turns with the others: a pass uses all compute threads.
-FairMutex& compute_turn();
+FairMutex& compute_mutex();
 
 }  // namespace wick

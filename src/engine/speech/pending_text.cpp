@@ -1,11 +1,11 @@
-#include "engine/speech/asr_request.h"
+#include "engine/speech/pending_text.h"
 
 #include <chrono>
 #include <thread>
 
 namespace wick {
 
-AsrRequest::AsrRequest(TextEngine& engine, EngineRequest request) : engine_(engine) {
+PendingText::PendingText(TextEngine& engine, EngineRequest request) : engine_(engine) {
   const auto listener = [state = state_](const RequestEvent& event) {
     const std::lock_guard lock(state->mutex);
     state->text += event.text;
@@ -24,31 +24,31 @@ AsrRequest::AsrRequest(TextEngine& engine, EngineRequest request) : engine_(engi
   }
 }
 
-AsrRequest::~AsrRequest() {
+PendingText::~PendingText() {
   if (!is_over()) cancel();
 }
 
-void AsrRequest::cancel() { engine_.cancel(id_); }
+void PendingText::cancel() { engine_.cancel(id_); }
 
-bool AsrRequest::is_over() const {
+bool PendingText::is_over() const {
   const std::lock_guard lock(state_->mutex);
   return state_->is_over();
 }
 
-std::string AsrRequest::wait_for_more(size_t seen) const {
+std::string PendingText::wait_for_more(size_t seen) const {
   std::unique_lock lock(state_->mutex);
   state_->news.wait(lock, [&] { return state_->is_over() || state_->text.size() > seen; });
   return state_->text;
 }
 
-GenerateResult AsrRequest::result() const {
+GenerateResult PendingText::result() const {
   std::unique_lock lock(state_->mutex);
   state_->news.wait(lock, [&] { return state_->is_over(); });
   if (state_->error) throw *state_->error;
   return *state_->result;
 }
 
-double AsrRequest::logprob_sum() const {
+double PendingText::logprob_sum() const {
   const std::lock_guard lock(state_->mutex);
   return state_->logprob_sum;
 }

@@ -1,11 +1,11 @@
-#include "engine/compute_turn.h"
+#include "engine/compute_mutex.h"
 
 namespace wick {
 
 // Never destroyed: the threads of models that live as long as the program may still compute when it ends.
-FairMutex& compute_turn() {
-  static FairMutex& turn = *new FairMutex;
-  return turn;
+FairMutex& compute_mutex() {
+  static FairMutex& mutex = *new FairMutex;
+  return mutex;
 }
 
 }  // namespace wick
