@@ -25,11 +25,14 @@ class Flattener {
     automaton_.root = root;
     automaton_.matches_empty = nullable_[root];
     automaton_.rule_start[root] = position_of(nfa_.rule_start[root]);
-    for (const auto& marks : nfa_.required_marks) {
-      needs_.push_back(marks.empty() ? kNone : static_cast<uint32_t>(automaton_.required_marks.size()));
-      if (marks.empty()) continue;
-      MarkSet& set = automaton_.required_marks.emplace_back();
+    const auto add_set = [&](const std::vector<uint32_t>& marks) {
+      MarkSet& set = automaton_.mark_sets.emplace_back();
       for (const uint32_t mark : marks) add_mark(set, mark);
+    };
+    for (const auto& marks : nfa_.mark_lists) add_set(marks);  // edges have the same numbers
+    for (const auto& marks : nfa_.required_marks) {
+      needs_.push_back(marks.empty() ? kNone : static_cast<uint32_t>(automaton_.mark_sets.size()));
+      if (!marks.empty()) add_set(marks);
     }
     while (next_ < nodes_.size()) {
       expand(next_);
@@ -79,7 +82,7 @@ class Flattener {
       case EdgeKind::kByte: automaton_.edges.push_back({edge.bytes, position_of(edge.target)}); break;
       case EdgeKind::kCall:
         automaton_.rule_start[edge.rule] = position_of(nfa_.rule_start[edge.rule]);
-        automaton_.calls.push_back({edge.rule, position_of(edge.target), false, edge.mark});
+        automaton_.calls.push_back({edge.rule, position_of(edge.target), false, edge.marks});
         if (nullable_[edge.rule]) work_.push_back(edge.target);
         break;
     }
@@ -88,7 +91,7 @@ class Flattener {
   void mark_tail_calls() {
     for (CallEdge& call : automaton_.calls) {
       const Position& after = automaton_.positions[call.return_to];
-      call.is_tail = call.mark == kNone && after.needs == kNone && after.can_end &&
+      call.is_tail = call.marks == kNone && after.needs == kNone && after.can_end &&
                      after.edges_begin == after.edges_end && after.calls_begin == after.calls_end;
     }
   }
@@ -113,55 +116,104 @@ class Flattener {
 // one that was met before: the start of a loop is the same as its later rounds.
 class Merger {
  public:
-  explicit Merger(Automaton& automaton) : automaton_(automaton), kept_(automaton.positions.size()) {}
+  explicit Merger(Automaton& automaton)
+      : automaton_(automaton), kept_(automaton.positions.size()), hashes_(kept_.size()), is_affected_(kept_.size()) {
+    size_t slots = 64;
+    while (slots < 2 * kept_.size()) slots *= 2;
+    slots_.resize(slots, {0, kNone});
+    for (uint32_t i = 0; i < kept_.size(); ++i) kept_[i] = i;
+    list_sources();
+  }
 
   void run() {
-    for (int round = 0; round < kMaxRounds && merge_equal(); ++round) redirect();
+    std::vector<uint32_t> work = kept_, merged;
+    for (int round = 0; round < kMaxRounds && !work.empty(); ++round) {
+      merged.clear();
+      for (const uint32_t position : work) {
+        if (merge(position)) merged.push_back(position);
+      }
+      work.clear();
+      for (const uint32_t gone : merged) {
+        for (uint32_t i = sources_begin_[gone]; i < sources_begin_[gone + 1]; ++i) {
+          const uint32_t source = sources_[i];
+          if (is_affected_[source] || kept_[source] != source) continue;
+          is_affected_[source] = true;
+          work.push_back(source);
+        }
+      }
+      for (const uint32_t position : work) is_affected_[position] = false;
+    }
+    redirect();
   }
 
  private:
-  static constexpr int kMaxRounds = 6;  // the ends of long literals are not worth more
+  static constexpr int kMaxRounds = 8;  // the ends of long literals are not worth more
 
-  // Whether any two were equal.
-  bool merge_equal() {
-    std::unordered_multimap<uint64_t, uint32_t> by_hash;
-    by_hash.reserve(kept_.size());
-    bool any = false;
-    for (uint32_t i = 0; i < kept_.size(); ++i) {
-      kept_[i] = i;
-      sort_edges(automaton_.positions[i]);
-      const uint64_t hash = hash_of(automaton_.positions[i]);
-      const auto [begin, end] = by_hash.equal_range(hash);
-      const auto same = std::find_if(begin, end, [&](const auto& entry) { return is_equal(entry.second, i); });
-      if (same == end) {
-        by_hash.emplace(hash, i);
-      } else {
-        kept_[i] = same->second;
-        // Equal ones share their edges, so that they stay equal and are not counted again.
-        any |= automaton_.positions[i].edges_begin != automaton_.positions[kept_[i]].edges_begin ||
-               automaton_.positions[i].calls_begin != automaton_.positions[kept_[i]].calls_begin;
-        automaton_.positions[i] = automaton_.positions[kept_[i]];
+  // Per position, those with an edge or a call that leads to it.
+  void list_sources() {
+    sources_begin_.assign(kept_.size() + 2, 0);
+    const auto for_each = [&](const auto& visit) {
+      for (uint32_t i = 0; i < kept_.size(); ++i) {
+        for (const ByteEdge& edge : automaton_.edges_of(automaton_.positions[i])) visit(i, edge.target);
+        for (const CallEdge& call : automaton_.calls_of(automaton_.positions[i])) visit(i, call.return_to);
+      }
+    };
+    for_each([&](uint32_t, uint32_t target) { ++sources_begin_[target + 2]; });
+    for (size_t i = 2; i < sources_begin_.size(); ++i) sources_begin_[i] += sources_begin_[i - 1];
+    sources_.resize(sources_begin_.back());
+    for_each([&](uint32_t source, uint32_t target) { sources_[sources_begin_[target + 1]++] = source; });
+  }
+
+  // Whether an equal one stands for it from now on.
+  bool merge(uint32_t position) {
+    update_edges(automaton_.positions[position]);
+    const uint64_t hash = hashes_[position] = hash_of(automaton_.positions[position]);
+    size_t slot = hash & (slots_.size() - 1);
+    size_t free = slots_.size();
+    for (; slots_[slot].position != kNone; slot = (slot + 1) & (slots_.size() - 1)) {
+      const auto [known_hash, known] = slots_[slot];
+      const bool is_stale = hashes_[known] != known_hash || kept_[known] != known;
+      if (is_stale || known == position) {
+        if (free == slots_.size()) free = slot;
+      } else if (known_hash == hash && is_equal(known, position)) {
+        kept_[position] = known;
+        automaton_.positions[position] = automaton_.positions[known];
+        return true;
       }
     }
-    return any;
+    slots_[free == slots_.size() ? slot : free] = {hash, position};
+    return false;
   }
 
   // The order means nothing, but equal positions must have the same.
-  void sort_edges(const Position& position) {
-    std::sort(
-        automaton_.edges.begin() + position.edges_begin, automaton_.edges.begin() + position.edges_end,
-        [](const ByteEdge& a, const ByteEdge& b) { return std::tie(a.bytes, a.target) < std::tie(b.bytes, b.target); });
+  void update_edges(const Position& position) {
+    const auto edges = automaton_.edges.begin();
+    for (uint32_t i = position.edges_begin; i < position.edges_end; ++i) {
+      automaton_.edges[i].target = kept(automaton_.edges[i].target);
+    }
+    std::sort(edges + position.edges_begin, edges + position.edges_end, [](const ByteEdge& a, const ByteEdge& b) {
+      return std::tie(a.bytes, a.target) < std::tie(b.bytes, b.target);
+    });
+    for (uint32_t i = position.calls_begin; i < position.calls_end; ++i) {
+      automaton_.calls[i].return_to = kept(automaton_.calls[i].return_to);
+    }
     std::sort(automaton_.calls.begin() + position.calls_begin, automaton_.calls.begin() + position.calls_end,
               [](const CallEdge& a, const CallEdge& b) {
-                return std::tie(a.rule, a.return_to, a.mark) < std::tie(b.rule, b.return_to, b.mark);
+                return std::tie(a.rule, a.return_to, a.marks) < std::tie(b.rule, b.return_to, b.marks);
               });
   }
 
+  // What stands for a position may have been merged itself.
+  uint32_t kept(uint32_t position) {
+    while (kept_[position] != position) position = kept_[position] = kept_[kept_[position]];
+    return position;
+  }
+
   void redirect() {
-    for (ByteEdge& edge : automaton_.edges) edge.target = kept_[edge.target];
-    for (CallEdge& call : automaton_.calls) call.return_to = kept_[call.return_to];
+    for (ByteEdge& edge : automaton_.edges) edge.target = kept(edge.target);
+    for (CallEdge& call : automaton_.calls) call.return_to = kept(call.return_to);
     for (uint32_t& start : automaton_.rule_start) {
-      if (start != kNone) start = kept_[start];
+      if (start != kNone) start = kept(start);
     }
   }
 
@@ -171,7 +223,7 @@ class Merger {
       hash = mix_hash(hash, uint64_t{edge.target} << 16 | uint64_t{edge.bytes.first} << 8 | edge.bytes.last);
     }
     for (const CallEdge& call : automaton_.calls_of(position)) {
-      hash = mix_hash(hash, (uint64_t{call.rule} << 32 | call.return_to) ^ (uint64_t{call.mark} << 20));
+      hash = mix_hash(hash, (uint64_t{call.rule} << 32 | call.return_to) ^ (uint64_t{call.marks} << 20));
     }
     return hash;
   }
@@ -186,12 +238,20 @@ class Merger {
                [](const ByteEdge& x, const ByteEdge& y) { return x.target == y.target && x.bytes == y.bytes; }) &&
            std::equal(calls_a.begin(), calls_a.end(), calls_b.begin(), calls_b.end(),
                       [](const CallEdge& x, const CallEdge& y) {
-                        return x.rule == y.rule && x.return_to == y.return_to && x.mark == y.mark;
+                        return x.rule == y.rule && x.return_to == y.return_to && x.marks == y.marks;
                       });
   }
 
+  struct Slot {
+    uint64_t hash = 0;
+    uint32_t position = kNone;
+  };
   Automaton& automaton_;
-  std::vector<uint32_t> kept_;  // per position, the one that stands for it
+  std::vector<uint32_t> kept_;    // per position, the one that stands for it
+  std::vector<uint64_t> hashes_;  // of each position, as it is now
+  std::vector<Slot> slots_;       // of those that were met, also as they were before
+  std::vector<uint32_t> sources_begin_, sources_;
+  std::vector<bool> is_affected_;
 };
 
 void find_byte_classes(Automaton& automaton) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -16,8 +17,15 @@ inline void add_mark(MarkSet& set, uint32_t mark) {
   if (set.size() <= mark / 64) set.resize(mark / 64 + 1, 0);
   set[mark / 64] |= uint64_t{1} << (mark % 64);
 }
-inline bool has_mark(const MarkSet& set, uint32_t mark) {
-  return mark / 64 < set.size() && (set[mark / 64] >> (mark % 64) & 1) != 0;
+inline void add_marks(MarkSet& set, const MarkSet& more) {
+  set.resize(std::max(set.size(), more.size()), 0);
+  for (size_t i = 0; i < more.size(); ++i) set[i] |= more[i];
+}
+inline bool share_marks(const MarkSet& a, const MarkSet& b) {
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i] & b[i]) return true;
+  }
+  return false;
 }
 inline bool has_marks(const MarkSet& set, const MarkSet& wanted) {
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -33,9 +41,9 @@ struct ByteEdge {
 
 struct CallEdge {
   uint32_t rule = 0;
-  uint32_t return_to = 0;      // position
-  bool is_tail = false;        // nothing follows in the calling rule, so there is nothing to return to
-  uint32_t mark = UINT32_MAX;  // else: only if the caller's frame does not have it yet
+  uint32_t return_to = 0;       // position
+  bool is_tail = false;         // nothing follows in the calling rule, so there is nothing to return to
+  uint32_t marks = UINT32_MAX;  // else, of `mark_sets`: only if the caller's frame has none of them yet
 };
 
 // Where a match can stand inside a rule, with all that can happen next: no step is free.
@@ -43,7 +51,7 @@ struct Position {
   uint32_t edges_begin = 0, edges_end = 0;
   uint32_t calls_begin = 0, calls_end = 0;
   bool can_end = false;         // the rule may be complete here
-  uint32_t needs = UINT32_MAX;  // else, of `required_marks`: only if the frame has them all
+  uint32_t needs = UINT32_MAX;  // else, of `mark_sets`: only if the frame has them all
 };
 
 // A pushdown automaton over bytes: one finite automaton per rule, joined by calls. Immutable.
@@ -55,7 +63,7 @@ struct Automaton {
   std::vector<CallEdge> calls;
   std::vector<uint32_t> rule_start;  // position
   std::vector<uint32_t> rule_rank;   // callers before the rules they call ahead of their first byte
-  std::vector<MarkSet> required_marks;
+  std::vector<MarkSet> mark_sets;
   uint32_t root = 0;
   bool matches_empty = false;
   std::array<uint8_t, 256> byte_class{};  // bytes of one class are never told apart

@@ -48,11 +48,11 @@ FrameId FrameTable::unite(FrameId a, FrameId b) {
   return intern(frames_[a].is_outermost || frames_[b].is_outermost, returns, frames_[a].marks);
 }
 
-FrameId FrameTable::with_mark(FrameId id, uint32_t mark) {
+FrameId FrameTable::with_marks(FrameId id, const MarkSet& more) {
   const Frame& frame = frames_[id];
   std::vector<ReturnTo> returns = frame.returns;
   MarkSet marks = frame.marks;
-  add_mark(marks, mark);
+  add_marks(marks, more);
   return intern(frame.is_outermost, returns, marks);
 }
 

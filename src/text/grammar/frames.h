@@ -40,7 +40,7 @@ class FrameTable {
   // `returns` in any order, with duplicates; sorts it. Throws Error(kUnsupported) when there are too many.
   FrameId intern(bool is_outermost, std::vector<ReturnTo>& returns, const MarkSet& marks = {});
   FrameId unite(FrameId a, FrameId b);  // of equal marks
-  FrameId with_mark(FrameId id, uint32_t mark);
+  FrameId with_marks(FrameId id, const MarkSet& more);
   size_t bytes() const { return bytes_; }
 
  private:

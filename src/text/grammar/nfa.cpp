@@ -1,9 +1,11 @@
 #include "text/grammar/nfa.h"
 
-#include <map>
+#include <array>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "text/grammar/frames.h"
 
 namespace wick::grammar {
 namespace {
@@ -68,6 +70,7 @@ class NfaBuilder {
     if (depth > kMaxDepth) throw too_large(cat("nested more than ", kMaxDepth, " levels deep"));
     const Expr& expr = rules_.expr(id);
     switch (expr.kind) {
+      case ExprKind::kGraph: return compile_graph(*expr.graph, from, to, depth + 1);
       case ExprKind::kAssert:  // not in rules
       case ExprKind::kNever: return;
       case ExprKind::kEmpty: return add_epsilon(from, to);
@@ -84,9 +87,14 @@ class NfaBuilder {
         for (const ExprId option : expr.children) compile(option, from, to, depth + 1);
         return;
       case ExprKind::kRepeat: return compile_repeat(expr, from, to, depth + 1);
-      case ExprKind::kCall:
-        return add_edge(from,
-                        {.kind = EdgeKind::kCall, .rule = expr.rule, .target = to, .mark = expr.mark.value_or(kNone)});
+      case ExprKind::kCall: {
+        NfaEdge call{.kind = EdgeKind::kCall, .rule = expr.rule, .target = to};
+        if (!expr.marks.empty()) {
+          call.marks = static_cast<uint32_t>(nfa_.mark_lists.size());
+          nfa_.mark_lists.push_back(expr.marks);
+        }
+        return add_edge(from, call);
+      }
     }
   }
 
@@ -101,20 +109,35 @@ class NfaBuilder {
 
   // Sequences that end in the same ranges share the nodes of that end.
   void compile_chars(const CodepointSet& chars, uint32_t from, uint32_t to) {
-    std::map<std::vector<ByteRange>, uint32_t> before;  // the ranges still to come -> node
+    if (tails_.size() > kMaxTails || (!is_graph_ && !tails_.empty())) tails_.clear();
     for (const Utf8Sequence& sequence : utf8_sequences(chars)) {
       uint32_t target = to;
-      std::vector<ByteRange> rest;
+      Tail rest{to, 0, {}};
       for (int i = sequence.length - 1; i > 0; --i) {
-        rest.insert(rest.begin(), sequence.bytes[i]);
-        const auto [place, is_new] = before.try_emplace(rest, 0);
+        rest.bytes[static_cast<size_t>(rest.length++)] = sequence.bytes[static_cast<size_t>(i)];
+        const auto [known, is_new] = tails_.try_emplace(rest, 0);
         if (is_new) {
-          place->second = add_node();
-          add_bytes(place->second, sequence.bytes[i], target);
+          known->second = add_node();
+          add_bytes(known->second, sequence.bytes[static_cast<size_t>(i)], target);
         }
-        target = place->second;
+        target = known->second;
       }
       add_bytes(from, sequence.bytes[0], target);
+    }
+  }
+
+  void compile_graph(const ExprGraph& graph, uint32_t from, uint32_t to, int depth) {
+    std::vector<uint32_t> nodes;
+    for (size_t i = 0; i < graph.states.size(); ++i) nodes.push_back(add_node());
+    add_epsilon(from, nodes[0]);
+    tails_.clear();
+    is_graph_ = true;
+    for (size_t i = 0; i < graph.states.size(); ++i) {
+      for (const auto& step : graph.states[i].steps) compile(step.expr, nodes[i], nodes[step.target], depth);
+    }
+    is_graph_ = false;
+    for (size_t i = 0; i < graph.states.size(); ++i) {
+      if (graph.states[i].end) compile(*graph.states[i].end, nodes[i], to, depth);
     }
   }
 
@@ -173,9 +196,27 @@ class NfaBuilder {
     add_epsilon(end, to);
   }
 
+  // What is still to come of a character that leads to a node, from the last byte on.
+  struct Tail {
+    uint32_t to = 0;
+    size_t length = 0;
+    std::array<ByteRange, 3> bytes;
+    bool operator==(const Tail&) const = default;
+  };
+  struct TailHash {
+    size_t operator()(const Tail& tail) const {
+      uint64_t hash = mix_hash(tail.to, tail.length);
+      for (const ByteRange& range : tail.bytes) hash = mix_hash(hash, range.first * 256u + range.last);
+      return hash;
+    }
+  };
+  static constexpr size_t kMaxTails = 100000;
+
   const RuleSet& rules_;
   Nfa nfa_;
   uint32_t rule_ = 0;
+  std::unordered_map<Tail, uint32_t, TailHash> tails_;  // of one set of characters, or one graph
+  bool is_graph_ = false;
 };
 
 }  // namespace

@@ -14,10 +14,10 @@ enum class EdgeKind : uint8_t { kEpsilon, kByte, kCall };
 
 struct NfaEdge {
   EdgeKind kind = EdgeKind::kEpsilon;
-  ByteRange bytes;        // kByte
-  uint32_t rule = 0;      // kCall
-  uint32_t target = 0;    // for kCall: where to go on when the rule has matched
-  uint32_t mark = kNone;  // for kCall: see RuleSet::call_once
+  ByteRange bytes;         // kByte
+  uint32_t rule = 0;       // kCall
+  uint32_t target = 0;     // for kCall: where to go on when the rule has matched
+  uint32_t marks = kNone;  // for kCall: into mark_lists; see RuleSet::call_once
   uint32_t next = kNone;
 };
 
@@ -30,6 +30,7 @@ struct Nfa {
   std::vector<uint32_t> rule_start, rule_end;
   std::vector<std::string> rule_names;
   std::vector<std::vector<uint32_t>> required_marks;  // per rule
+  std::vector<std::vector<uint32_t>> mark_lists;
 
   size_t node_count() const { return first_edge.size(); }
   size_t rule_count() const { return rule_start.size(); }

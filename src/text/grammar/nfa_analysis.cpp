@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -37,29 +38,58 @@ std::vector<bool> nullable_rules(const Nfa& nfa) {
 
 void remove_dead_ends(Nfa& nfa, RuleId root) {
   // Edges by what they wait for: their target, and for calls also the start of the rule.
-  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> into(nfa.node_count());  // (source, edge)
-  for (uint32_t node = 0; node < nfa.node_count(); ++node) {
-    for (uint32_t id = nfa.first_edge[node]; id != kNone; id = nfa.edges[id].next) {
-      into[nfa.edges[id].target].emplace_back(node, id);
-      if (nfa.edges[id].kind == EdgeKind::kCall) into[nfa.rule_start[nfa.edges[id].rule]].emplace_back(node, id);
+  const auto for_each_wait = [&](const auto& visit) {
+    for (uint32_t node = 0; node < nfa.node_count(); ++node) {
+      for (uint32_t id = nfa.first_edge[node]; id != kNone; id = nfa.edges[id].next) {
+        visit(nfa.edges[id].target, node, id);
+        if (nfa.edges[id].kind == EdgeKind::kCall) visit(nfa.rule_start[nfa.edges[id].rule], node, id);
+      }
     }
-  }
-  std::vector<bool> alive(nfa.node_count(), false);
+  };
+  std::vector<uint32_t> begin(nfa.node_count() + 2, 0);
+  for_each_wait([&](uint32_t on, uint32_t, uint32_t) { ++begin[on + 2]; });
+  for (size_t i = 2; i < begin.size(); ++i) begin[i] += begin[i - 1];
+  std::vector<std::pair<uint32_t, uint32_t>> into(begin.back());  // (source, edge)
+  for_each_wait([&](uint32_t on, uint32_t source, uint32_t edge) { into[begin[on + 1]++] = {source, edge}; });
+  std::vector<bool> alive, is_closed(nfa.rule_count(), false);
+  const auto is_alive = [&](const NfaEdge& edge) {
+    return alive[edge.target] && (edge.kind != EdgeKind::kCall || alive[nfa.rule_start[edge.rule]]);
+  };
   std::vector<uint32_t> work;
   const auto revive = [&](uint32_t node) {
     if (alive[node]) return;
     alive[node] = true;
     work.push_back(node);
   };
-  const auto is_alive = [&](const NfaEdge& edge) {
-    return alive[edge.target] && (edge.kind != EdgeKind::kCall || alive[nfa.rule_start[edge.rule]]);
-  };
-  for (const uint32_t end : nfa.rule_end) revive(end);
-  while (!work.empty()) {
-    const uint32_t node = work.back();
-    work.pop_back();
-    for (const auto& [source, id] : into[node]) {
-      if (is_alive(nfa.edges[id])) revive(source);
+  for (bool is_stable = false; !is_stable;) {
+    alive.assign(nfa.node_count(), false);
+    for (uint32_t rule = 0; rule < nfa.rule_count(); ++rule) {
+      if (!is_closed[rule]) revive(nfa.rule_end[rule]);
+    }
+    while (!work.empty()) {
+      const uint32_t node = work.back();
+      work.pop_back();
+      for (uint32_t i = begin[node]; i < begin[node + 1]; ++i) {
+        if (is_alive(nfa.edges[into[i].second])) revive(into[i].first);
+      }
+    }
+    // A rule ends only behind calls with all required marks, so one of these must be left for each.
+    is_stable = true;
+    std::vector<std::set<uint32_t>> left(nfa.rule_count());
+    for (uint32_t node = 0; node < nfa.node_count(); ++node) {
+      if (nfa.required_marks[nfa.node_rule[node]].empty()) continue;
+      nfa.for_each_edge(node, [&](const NfaEdge& edge) {
+        if (edge.marks == kNone || !is_alive(edge)) return;
+        left[nfa.node_rule[node]].insert(nfa.mark_lists[edge.marks].begin(), nfa.mark_lists[edge.marks].end());
+      });
+    }
+    for (uint32_t rule = 0; rule < nfa.rule_count(); ++rule) {
+      const auto& marks = nfa.required_marks[rule];
+      if (is_closed[rule] || std::all_of(marks.begin(), marks.end(), [&](uint32_t m) { return left[rule].count(m); })) {
+        continue;
+      }
+      is_closed[rule] = true;
+      is_stable = false;
     }
   }
   if (!alive[nfa.rule_start[root]]) {

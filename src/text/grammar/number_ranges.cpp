@@ -93,6 +93,18 @@ ExprId NumberRanges::between(const std::optional<Limit>& lower, const std::optio
   return rules_.choice(std::move(options));
 }
 
+ExprId NumberRanges::small_with_exponent(bool excludes_zero) {
+  const auto letter = [&](char a, char b) {
+    return rules_.chars(CodepointSet(
+        {{static_cast<uint8_t>(a), static_cast<uint8_t>(a)}, {static_cast<uint8_t>(b), static_cast<uint8_t>(b)}}));
+  };
+  const ExprId fraction = rules_.sequence({rules_.bytes("."), digits(1, kExactDigits - 1)});
+  const ExprId exponent = rules_.choice(
+      {rules_.sequence({digit('1', '9'), digits(0, 1)}), rules_.sequence({rules_.bytes("0"), digit('1', '9')})});
+  return rules_.sequence({digit(excludes_zero ? '1' : '0', '9'), rules_.optional(fraction), letter('e', 'E'),
+                          rules_.bytes("-"), exponent});
+}
+
 ExprId NumberRanges::positive_between(const Limit& lower, const std::optional<Limit>& upper) {
   if (upper) {
     const int order = compare(lower.value, upper->value);

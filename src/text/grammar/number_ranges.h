@@ -20,6 +20,8 @@ class NumberRanges {
   NumberRanges(RuleSet& rules, int max_fraction) : rules_(rules), max_fraction_(max_fraction) {}
 
   ExprId between(const std::optional<Limit>& lower, const std::optional<Limit>& upper);
+  // Numbers from 0 on and below 1, with a negative exponent; 0 itself is not among them when that is excluded.
+  ExprId small_with_exponent(bool excludes_zero);
   // Whole numbers from `first` to `last` (no end when empty), without sign.
   ExprId whole_between(const std::string& first, const std::optional<std::string>& last);
 

@@ -104,6 +104,7 @@ void PatternMachine::build(ExprId id, uint32_t from, uint32_t to) {
       break;
     case ExprKind::kAssert: nodes_[from].free.push_back({to, add_assertion(expr)}); break;
     case ExprKind::kNever:
+    case ExprKind::kGraph:
     case ExprKind::kCall: break;
   }
 }

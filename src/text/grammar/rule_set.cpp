@@ -57,8 +57,12 @@ ExprId RuleSet::repeat(ExprId part, int64_t min, std::optional<int64_t> max) {
 
 ExprId RuleSet::call(RuleId rule) { return add({.kind = ExprKind::kCall, .rule = rule}); }
 
-ExprId RuleSet::call_once(RuleId rule, uint32_t mark) {
-  return add({.kind = ExprKind::kCall, .rule = rule, .mark = mark});
+ExprId RuleSet::call_once(RuleId rule, std::vector<uint32_t> marks) {
+  return add({.kind = ExprKind::kCall, .rule = rule, .marks = std::move(marks)});
+}
+
+ExprId RuleSet::graph(ExprGraph graph) {
+  return add({.kind = ExprKind::kGraph, .graph = std::make_shared<const ExprGraph>(std::move(graph))});
 }
 
 ExprId RuleSet::assertion(Assertion kind, std::vector<ExprId> look) {

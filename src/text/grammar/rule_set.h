@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,10 +16,23 @@ namespace wick::grammar {
 using ExprId = uint32_t;
 using RuleId = uint32_t;
 
-enum class ExprKind : uint8_t { kNever, kEmpty, kBytes, kChars, kSequence, kChoice, kRepeat, kCall, kAssert };
+enum class ExprKind : uint8_t { kNever, kEmpty, kBytes, kChars, kSequence, kChoice, kRepeat, kCall, kGraph, kAssert };
 
 // What a regular expression asks of a place in a text. Only patterns have them, before they become rules.
 enum class Assertion : uint8_t { kStart, kEnd, kWordBoundary, kNoWordBoundary, kAhead, kNotAhead, kBehind, kNotBehind };
+
+// A finite automaton: its first state is where it begins, and what a state ends with leads out of it.
+struct ExprGraph {
+  struct Step {
+    ExprId expr = 0;
+    uint32_t target = 0;
+  };
+  struct State {
+    std::vector<Step> steps;
+    std::optional<ExprId> end;
+  };
+  std::vector<State> states;
+};
 
 struct Expr {
   ExprKind kind = ExprKind::kEmpty;
@@ -28,8 +42,9 @@ struct Expr {
   int64_t min = 0;               // kRepeat
   std::optional<int64_t> max;    // kRepeat; empty: no limit
   RuleId rule = 0;               // kCall
-  std::optional<uint32_t> mark;  // kCall: see RuleSet::call_once
+  std::vector<uint32_t> marks;   // kCall: see RuleSet::call_once
   Assertion assertion = Assertion::kStart;  // kAssert
+  std::shared_ptr<const ExprGraph> graph;   // kGraph
 };
 
 // Rules as written, before they become an automaton. Every notation (GBNF, JSON Schema) is translated into one of
@@ -46,11 +61,12 @@ class RuleSet {
   ExprId optional(ExprId part) { return repeat(part, 0, 1); }
   ExprId call(RuleId rule);
   // The same, at most once per mark while the calling rule is matched: what members of an object and unlike items of a
-  // list are made of.
-  ExprId call_once(RuleId rule, uint32_t mark);
+  // list are made of. A call with several marks needs all of them to be free.
+  ExprId call_once(RuleId rule, std::vector<uint32_t> marks);
   // The rule ends only when calls with all of these marks have been made.
   void require_marks(RuleId rule, std::vector<uint32_t> marks) { rules_[rule].required_marks = std::move(marks); }
   const std::vector<uint32_t>& required_marks(RuleId rule) const { return rules_[rule].required_marks; }
+  ExprId graph(ExprGraph graph);
   ExprId assertion(Assertion kind, std::vector<ExprId> look = {});
 
   // The name is for messages. A rule matches nothing until it is defined.

@@ -178,7 +178,7 @@ class ArrayCompiler {
     }
     const auto one_of = [&](const std::vector<RuleId>& called) {
       std::vector<ExprId> options;
-      for (uint32_t i = 0; i < called.size(); ++i) options.push_back(rules_.call_once(called[i], i));
+      for (uint32_t i = 0; i < called.size(); ++i) options.push_back(rules_.call_once(called[i], {i}));
       return rules_.choice(std::move(options));
     };
     // Where every value may have been written, they come to an end by themselves.

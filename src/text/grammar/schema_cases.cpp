@@ -8,6 +8,7 @@
 namespace wick::grammar {
 namespace {
 
+constexpr int kMaxLook = 3;             // how far what a choice leaves is looked into
 constexpr size_t kMaxWork = 3'000'000;  // terms looked at in conjunctions: see SchemaCases::add
 
 template <typename T>
@@ -77,19 +78,19 @@ void SchemaCases::finish(Conjunction& conjunction) {
     for (size_t i = 0; i < conjunction.choices.size() && !is_changed && !conjunction.is_false; ++i) {
       const SchemaGraph::Opened opened = graph_.open(conjunction.choices[i]);
       const bool is_any = opened.shape == SchemaGraph::Shape::kAny;
-      bool holds_anyway = false;
+      bool is_held = false;
       std::vector<Term> possible;
       for (const Term option : opened.terms) {
         if (is_possible(conjunction, option)) possible.push_back(option);
-        holds_anyway |= is_any && std::binary_search(conjunction.held.begin(), conjunction.held.end(), option);
+        is_held |= is_any && std::binary_search(conjunction.held.begin(), conjunction.held.end(), option);
         if (is_any && !is_opposite(option) && graph_.node(option).kind == NodeKind::kTypes) {
-          holds_anyway |= (conjunction.types & ~graph_.types_of(option)) == 0;
+          is_held |= (conjunction.types & ~graph_.types_of(option)) == 0;
         }
       }
-      if (!holds_anyway && possible.size() > 1) continue;
+      if (!is_held && possible.size() > 1) continue;
       conjunction.choices.erase(conjunction.choices.begin() + static_cast<std::ptrdiff_t>(i));
       is_changed = true;
-      if (holds_anyway) continue;
+      if (is_held) continue;
       if (possible.empty()) {
         conjunction.is_false = true;
       } else {
@@ -139,17 +140,96 @@ Conjunction SchemaCases::with(const Conjunction& conjunction, std::span<const Te
   return result;
 }
 
-std::vector<Conjunction> SchemaCases::choose(const Conjunction& conjunction) {
+bool SchemaCases::holds_anyway(const Conjunction& conjunction, const MergedSchema& merged, Term option) {
+  if (std::binary_search(conjunction.held.begin(), conjunction.held.end(), option)) return true;
+  const SchemaNode& node = graph_.node(option);
+  if (node.kind == NodeKind::kAll && !is_opposite(option)) {
+    return std::all_of(node.terms.begin(), node.terms.end(),
+                       [&](Term part) { return holds_anyway(conjunction, merged, part); });
+  }
+  if (node.kind == NodeKind::kTypes) return (conjunction.types & ~graph_.types_of(option)) == 0;
+  if (is_opposite(option)) return false;
+  if (node.kind == NodeKind::kRequired) {
+    return std::all_of(node.texts.begin(), node.texts.end(),
+                       [&](std::string_view name) { return contains(merged.required, name); });
+  }
+  const bool is_member =
+      node.kind == NodeKind::kMembers && node.names.size() == 1 && node.patterns.empty() && !node.rest;
+  if (!is_member || merged.members.empty()) return false;
+  std::vector<Term> terms = member_at(merged, node.names[0].first);
+  if (terms.empty() || terms[0] == kFalseTerm) return !terms.empty();
+  const SchemaNode& value = graph_.node(node.names[0].second);
+  if (value.kind != NodeKind::kValues && value.kind != NodeKind::kTypes) return false;
+  terms.push_back(opposite(node.names[0].second));
+  return is_empty(this->conjunction(terms), kMaxLook);
+}
+
+// Of what is not one of many options, most is often clear once some of it is.
+void SchemaCases::drop_choices_that_hold(Conjunction& conjunction) {
+  const MergedSchema merged = merge(conjunction);
+  std::erase_if(conjunction.choices, [&](Term choice) {
+    const SchemaGraph::Opened opened = graph_.open(choice);
+    if (opened.shape != SchemaGraph::Shape::kAny || opened.terms.size() > kMaxLook * kMaxLook) return false;
+    return std::any_of(opened.terms.begin(), opened.terms.end(),
+                       [&](Term option) { return holds_anyway(conjunction, merged, option); });
+  });
+}
+
+Term SchemaCases::short_opposite(const Conjunction& conjunction, Term option) {
+  const SchemaNode& node = graph_.node(option);
+  if (node.kind == NodeKind::kTypes) return opposite(option);
+  if (node.kind == NodeKind::kRequired && node.texts.size() == 1) {
+    return conjunction.types == kObjectBit ? opposite(option) : kTrueTerm;
+  }
+  if (is_opposite(option) || conjunction.types != kObjectBit) return kTrueTerm;
+  const auto is_held = [&](Term term) {
+    return std::binary_search(conjunction.held.begin(), conjunction.held.end(), term);
+  };
+  const auto is_required = [&](std::string_view name) {
+    return std::any_of(conjunction.leaves.begin(), conjunction.leaves.end(), [&](Term leaf) {
+      const SchemaNode& at = graph_.node(leaf);
+      return at.kind == NodeKind::kRequired && !is_opposite(leaf) && contains(at.texts, name);
+    });
+  };
+  if (node.kind == NodeKind::kAll) {
+    Term left = kTrueTerm;  // the only part that is not clear
+    for (const Term part : node.terms) {
+      const SchemaNode& at = graph_.node(part);
+      const bool is_clear = is_held(part) || (at.kind == NodeKind::kRequired && !is_opposite(part) &&
+                                              std::all_of(at.texts.begin(), at.texts.end(), is_required));
+      if (is_clear) continue;
+      if (left != kTrueTerm) return kTrueTerm;
+      left = part;
+    }
+    return left == kTrueTerm ? kFalseTerm : short_opposite(conjunction, left);
+  }
+  const bool is_member =
+      node.kind == NodeKind::kMembers && node.names.size() == 1 && node.patterns.empty() && !node.rest;
+  if (!is_member || !is_required(node.names[0].first)) return kTrueTerm;
+  const SchemaNode& value = graph_.node(node.names[0].second);
+  if (value.kind != NodeKind::kValues && value.kind != NodeKind::kTypes) return kTrueTerm;
+  return graph_.member(node.names[0].first, opposite(node.names[0].second), node.source);
+}
+
+std::vector<Conjunction> SchemaCases::choose(const Conjunction& given) {
+  Conjunction conjunction = given;
+  if (conjunction.choices.size() > 1) drop_choices_that_hold(conjunction);
+  if (conjunction.choices.empty()) return {conjunction};
   const SchemaGraph::Opened opened = graph_.open(conjunction.choices[0]);
+  const bool is_any = opened.shape == SchemaGraph::Shape::kAny;
   std::vector<Conjunction> cases;
   std::vector<Term> options;  // that led to `cases`
+  std::vector<Term> terms;    // the option, and that none before it holds as far as that is short
   for (const Term option : opened.terms) {
-    Conjunction chosen = with(conjunction, std::span(&option, 1), 0);
+    terms.push_back(option);
+    Conjunction chosen = with(conjunction, terms, 0);
+    terms.pop_back();
     if (is_empty(chosen)) continue;
     cases.push_back(std::move(chosen));
     options.push_back(option);
+    if (is_any) terms.push_back(short_opposite(conjunction, option));
   }
-  if (opened.shape == SchemaGraph::Shape::kAny) return cases;
+  if (is_any) return cases;
   // Exactly one: each option without what the others match, unless they are certain not to match the same.
   std::vector<std::vector<Term>> others(options.size());
   for (size_t i = 0; i < options.size(); ++i) {
@@ -186,10 +266,7 @@ MergedSchema SchemaCases::merge(const Conjunction& conjunction) {
         } else if (!merged.values) {
           merged.values = node.values;
         } else {
-          std::erase_if(*merged.values, [&](const Json* kept) {
-            return std::none_of(node.values.begin(), node.values.end(),
-                                [&](const Json* value) { return json_equal(*kept, *value); });
-          });
+          std::erase_if(*merged.values, [&](const Json* kept) { return !lists(node, {kept, {}}); });
         }
         break;
       case NodeKind::kBound: merged.bounds.push_back(&node); break;

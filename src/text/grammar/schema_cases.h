@@ -3,6 +3,8 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "text/grammar/schema_graph.h"
@@ -78,6 +80,13 @@ class SchemaCases {
   void finish(Conjunction& conjunction);
   bool is_possible(const Conjunction& conjunction, Term term);
   Conjunction with(const Conjunction& conjunction, std::span<const Term> terms, size_t without_choice);
+  // Whether enum or const list the value.
+  bool lists(const SchemaNode& values, const Instance& value);
+  // Whether the option holds of all values that satisfy the rest; false when that is not seen at once.
+  bool holds_anyway(const Conjunction& conjunction, const MergedSchema& merged, Term option);
+  void drop_choices_that_hold(Conjunction& conjunction);
+  // Where a value fails the option, this holds as well; kTrueTerm when nothing short can be said.
+  Term short_opposite(const Conjunction& conjunction, Term option);
   bool holds_leaf(Term term, const Instance& value);
   bool holds_members(const SchemaNode& node, const Json& object);
   bool is_empty_text(const MergedSchema& schema);
@@ -86,6 +95,7 @@ class SchemaCases {
 
   SchemaGraph& graph_;
   SchemaTexts& texts_;
+  std::unordered_map<const SchemaNode*, std::unordered_set<std::string_view>> listed_texts_;  // of long enums
   size_t work_ = 0;
 };
 

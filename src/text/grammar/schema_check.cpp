@@ -68,10 +68,7 @@ bool SchemaCases::holds_leaf(Term term, const Instance& instance) {
   switch (node.kind) {
     case NodeKind::kTypes: return ((node.types & type) != 0) != is_not;
     case NodeKind::kValues: {
-      const bool is_listed = std::any_of(node.values.begin(), node.values.end(), [&](const Json* item) {
-        return value ? json_equal(*item, *value) : item->is_text() && item->as_text() == text;
-      });
-      return is_listed != is_not;
+      return lists(node, instance) != is_not;
     }
     case NodeKind::kBound:
     case NodeKind::kMultiple:
@@ -138,6 +135,26 @@ bool SchemaCases::holds_leaf(Term term, const Instance& instance) {
              });
     default: return false;
   }
+}
+
+bool SchemaCases::lists(const SchemaNode& values, const Instance& instance) {
+  constexpr size_t kFew = 8;
+  const bool is_text = !instance.value || instance.value->is_text();
+  const std::string_view text = !instance.value ? instance.name
+                                : is_text       ? instance.value->as_text()
+                                                : std::string_view();
+  if (is_text && values.values.size() > kFew) {
+    const auto [entry, is_new] = listed_texts_.try_emplace(&values);
+    if (is_new) {
+      for (const Json* item : values.values) {
+        if (item->is_text()) entry->second.insert(item->as_text());
+      }
+    }
+    return entry->second.count(text) > 0;
+  }
+  return std::any_of(values.values.begin(), values.values.end(), [&](const Json* item) {
+    return is_text ? item->is_text() && item->as_text() == text : json_equal(*item, *instance.value);
+  });
 }
 
 bool SchemaCases::holds_members(const SchemaNode& node, const Json& object) {

@@ -45,17 +45,61 @@ bool flag_at(const Json& json) {
 
 }  // namespace
 
+// All that tells a node from others, as bytes.
+std::string SchemaGraph::key_of(const SchemaNode& node) {
+  std::string key;
+  const auto put = [&](int64_t number) { key.append(reinterpret_cast<const char*>(&number), sizeof(number)); };
+  const auto put_text = [&](std::string_view text) {
+    put(static_cast<int64_t>(text.size()));
+    key += text;
+  };
+  const auto put_scalar = [&](const Json& value) {
+    if (value.is_text()) {
+      put_text(value.as_text());
+    } else if (value.is_number()) {
+      key += value.is_int() ? 'i' : 'f';
+      put_text(cat(value.as_number()));
+    } else if (value.is_bool() || value.is_null()) {
+      key += value.is_null() ? 'n' : value.as_bool() ? 't' : 'f';
+    } else {
+      put(reinterpret_cast<intptr_t>(&value));
+    }
+  };
+  put(static_cast<int64_t>(node.kind) << 8 | node.types);
+  put(node.is_lower | node.is_exclusive << 1 | node.is_dynamic << 2);
+  for (const Term term : node.terms) put(term);
+  if (node.rest) put(-1 - int64_t{*node.rest});
+  for (const std::string_view text : node.texts) put_text(text);
+  for (const auto* list : {&node.names, &node.patterns}) {
+    put(static_cast<int64_t>(list->size()));
+    for (const auto& [name, term] : *list) {
+      put_text(name);
+      put(term);
+    }
+  }
+  for (const Json* value : node.values) {
+    key += static_cast<char>(type_of(*value));
+    put_scalar(*value);
+  }
+  if (node.kind == NodeKind::kBound || node.kind == NodeKind::kMultiple) put_scalar(*node.source);
+  if (node.kind == NodeKind::kReference) {
+    put(static_cast<int64_t>(references_.resource_of(*node.owner)));
+    put_scalar(*node.source);
+  }
+  put(node.count.min);
+  put(node.count.max.value_or(-1));
+  put(node.from);
+  put(node.to.value_or(-1));
+  return key;
+}
+
 Term SchemaGraph::add(SchemaNode node) {
+  const auto [entry, is_new] = shared_.try_emplace(key_of(node), static_cast<Term>(2 * nodes_.size()));
+  if (!is_new) return entry->second;
   if (nodes_.size() >= kMaxNodes) {
     throw Error(ErrorCode::kInvalidArgument, cat(root_.place(), ": the schema has more than ", kMaxNodes, " parts"));
   }
   nodes_.push_back(std::move(node));
-  return static_cast<Term>(2 * (nodes_.size() - 1));
-}
-
-Term SchemaGraph::shared(std::string key, SchemaNode node) {
-  const auto [entry, is_new] = shared_.try_emplace(std::move(key), 0);
-  if (is_new) entry->second = add(std::move(node));
   return entry->second;
 }
 
@@ -77,15 +121,13 @@ Term SchemaGraph::any(std::vector<Term> terms) {
 
 Term SchemaGraph::types(uint8_t bits) {
   if (bits == kAllTypes) return kTrueTerm;
-  return shared(cat("t", bits), {.kind = NodeKind::kTypes, .types = bits});
+  return add({.kind = NodeKind::kTypes, .types = bits});
 }
 
-Term SchemaGraph::required(std::string_view name) {
-  return shared(cat("r", name), {.kind = NodeKind::kRequired, .texts = {name}});
-}
+Term SchemaGraph::required(std::string_view name) { return add({.kind = NodeKind::kRequired, .texts = {name}}); }
 
 Term SchemaGraph::pattern(std::string_view text, const Json& source) {
-  return shared(cat("p", text), {.kind = NodeKind::kPattern, .source = &source, .texts = {text}});
+  return add({.kind = NodeKind::kPattern, .source = &source, .texts = {text}});
 }
 
 Term SchemaGraph::texts(std::vector<std::string_view> texts) {
@@ -99,8 +141,7 @@ Term SchemaGraph::member(std::string_view name, Term value, const Json* source) 
 Term SchemaGraph::count(NodeKind kind, Count count, const Json* source) {
   if (count.min == 0 && !count.max) return kTrueTerm;
   if (count.max && *count.max < count.min) return kFalseTerm;
-  return shared(cat("c", static_cast<int>(kind), " ", count.min, " ", count.max.value_or(-1)),
-                {.kind = kind, .source = source, .count = count});
+  return add({.kind = kind, .source = source, .count = count});
 }
 
 Term SchemaGraph::term(const Json& schema) {
@@ -122,7 +163,7 @@ Term SchemaGraph::build(const Json& schema) {
   }
   for (const auto& [keyword, value] : schema.as_object()) add_keyword(schema, keyword, value, terms);
   Term result = all(std::move(terms));
-  if (nodes_[result / 2].kind == NodeKind::kAll) nodes_[result / 2].source = &schema;
+  if (SchemaNode& at = nodes_[result / 2]; at.kind == NodeKind::kAll && !at.source) at.source = &schema;
   const Json* items = schema.find("unevaluatedItems");
   const Json* members = schema.find("unevaluatedProperties");
   if (items || members) {
@@ -181,7 +222,14 @@ void SchemaGraph::add_keyword(const Json& schema, const std::string& keyword, co
       }
       break;
     }
-    case Keyword::kNot: terms.push_back(opposite(term(value))); break;
+    case Keyword::kNot: {
+      const Term part = term(value);
+      // The opposite of an opposite says what is inside, but evaluates no members and items.
+      const bool is_double = is_opposite(part) && part != kFalseTerm;
+      terms.push_back(is_double ? add({.kind = NodeKind::kIf, .source = &value, .terms = {part, kFalseTerm, kTrueTerm}})
+                                : opposite(part));
+      break;
+    }
     case Keyword::kIf: {
       const Json* then = schema.find("then");
       const Json* otherwise = schema.find("else");
@@ -232,13 +280,12 @@ void SchemaGraph::add_keyword(const Json& schema, const std::string& keyword, co
       break;
     case Keyword::kFormat:
       if (!value.is_text()) throw schema_error(value, "expected the name of a format");
-      terms.push_back(
-          shared(cat("f", value.as_text()), {.kind = NodeKind::kFormat, .source = &value, .texts = {value.as_text()}}));
+      terms.push_back(add({.kind = NodeKind::kFormat, .source = &value, .texts = {value.as_text()}}));
       break;
     case Keyword::kUniqueItems:
-      if (flag_at(value)) terms.push_back(shared("u", {.kind = NodeKind::kUnique, .source = &value}));
+      if (flag_at(value)) terms.push_back(add({.kind = NodeKind::kUnique, .source = &value}));
       break;
-    case Keyword::kItems: add_items(schema, terms); break;
+    case Keyword::kItems: add_items(schema, value, terms); break;
     case Keyword::kContains: {
       const Json* min = schema.find("minContains");
       const Json* max = schema.find("maxContains");
@@ -248,7 +295,7 @@ void SchemaGraph::add_keyword(const Json& schema, const std::string& keyword, co
       terms.push_back(add(std::move(node)));
       break;
     }
-    case Keyword::kProperties: add_members(schema, terms); break;
+    case Keyword::kProperties: add_members(schema, value, terms); break;
     case Keyword::kRequired:
       if (!value.is_bool()) terms.push_back(required_names(value));  // else draft 3: see add_members
       break;
@@ -287,37 +334,35 @@ void SchemaGraph::add_bound(const Json& schema, const std::string& keyword, cons
       add({.kind = NodeKind::kBound, .source = &value, .is_lower = is_lower, .is_exclusive = is_exclusive}));
 }
 
-void SchemaGraph::add_members(const Json& schema, std::vector<Term>& terms) {
+void SchemaGraph::add_members(const Json& schema, const Json& value, std::vector<Term>& terms) {
   const Json* properties = schema.find("properties");
   const Json* patterns = schema.find("patternProperties");
   const Json* additional = schema.find("additionalProperties");
   const Json* const first = [&] {  // of the three, the one that stands first speaks for all
-    for (const auto& [keyword, value] : schema.as_object()) {
-      if (keyword_of(keyword) == Keyword::kProperties) return &value;
+    for (const auto& [keyword, at] : schema.as_object()) {
+      if (keyword_of(keyword) == Keyword::kProperties) return &at;
     }
     return static_cast<const Json*>(nullptr);
   }();
-  for (const Term known : terms) {
-    if (node(known).kind == NodeKind::kMembers && node(known).source == first) return;
-  }
+  if (&value != first) return;
   SchemaNode node{.kind = NodeKind::kMembers, .source = first};
   std::vector<Term> required_here;
   if (properties) {
-    for (const auto& [name, value] : object_at(*properties)) {
-      node.names.emplace_back(name, term(value));
-      const Json* flag = value.is_object() ? value.find("required") : nullptr;
+    for (const auto& [name, member] : object_at(*properties)) {
+      node.names.emplace_back(name, term(member));
+      const Json* flag = member.is_object() ? member.find("required") : nullptr;
       if (flag && flag->is_bool() && flag->as_bool()) required_here.push_back(required(name));
     }
   }
   if (patterns) {
-    for (const auto& [pattern, value] : object_at(*patterns)) node.patterns.emplace_back(pattern, term(value));
+    for (const auto& [text, member] : object_at(*patterns)) node.patterns.emplace_back(text, term(member));
   }
   if (additional) node.rest = term(*additional);
   terms.push_back(add(std::move(node)));
   for (const Term name : required_here) terms.push_back(name);
 }
 
-void SchemaGraph::add_items(const Json& schema, std::vector<Term>& terms) {
+void SchemaGraph::add_items(const Json& schema, const Json& value, std::vector<Term>& terms) {
   const Json* items = schema.find("items");
   const Json* prefix = schema.find("prefixItems");
   const Json* rest = items;
@@ -326,9 +371,7 @@ void SchemaGraph::add_items(const Json& schema, std::vector<Term>& terms) {
     rest = schema.find("additionalItems");
   }
   const Json* const first = prefix && prefix != items ? prefix : items;
-  for (const Term known : terms) {
-    if (node(known).kind == NodeKind::kItems && node(known).source == first) return;
-  }
+  if (&value != first) return;
   SchemaNode node{.kind = NodeKind::kItems, .source = first};
   if (prefix) {
     if (!prefix->is_array()) throw schema_error(*prefix, "expected a list of schemas");

@@ -82,10 +82,9 @@ struct SchemaNode {
   bool is_lower = false, is_exclusive = false, is_dynamic = false;
 };
 
-// A schema as a graph of terms, made as it is asked for. What refers to the same schema has the same term, as have
-// equal short assertions. Views and pointers point into the document. Every error is Error(kInvalidArgument) that names
-// the place: of a bad value, a reference that leads nowhere or back to itself, an assertion that cannot be turned
-// round.
+// A schema as a graph of terms, made as it is asked for. What says the same in the same words has the same term. Views
+// and pointers point into the document. Every error is Error(kInvalidArgument) that names the place: of a bad value, a
+// reference that leads nowhere or back to itself, an assertion that cannot be turned round.
 class SchemaGraph {
  public:
   explicit SchemaGraph(const Json& root) : root_(root), references_(root) { add({.kind = NodeKind::kTrue}); }
@@ -116,14 +115,14 @@ class SchemaGraph {
   Term member(std::string_view name, Term value, const Json* source);
 
  private:
-  Term add(SchemaNode node);
-  Term shared(std::string key, SchemaNode node);
+  std::string key_of(const SchemaNode& node);
+  Term add(SchemaNode node);  // or an equal one
   Term count(NodeKind kind, Count count, const Json* source);
   Term build(const Json& schema);
   void add_keyword(const Json& schema, const std::string& keyword, const Json& value, std::vector<Term>& terms);
   void add_bound(const Json& schema, const std::string& keyword, const Json& value, std::vector<Term>& terms);
-  void add_members(const Json& schema, std::vector<Term>& terms);
-  void add_items(const Json& schema, std::vector<Term>& terms);
+  void add_members(const Json& schema, const Json& value, std::vector<Term>& terms);
+  void add_items(const Json& schema, const Json& value, std::vector<Term>& terms);
   void add_dependency(std::string_view name, Term then, std::vector<Term>& terms);
   std::vector<Term> list(const Json& schemas);
   Term required_names(const Json& names);

@@ -241,7 +241,14 @@ ExprId compile_number(const MergedSchema& schema, RuleSet& rules, JsonPieces& pi
   if (is_simple) {
     if (!limits.lower && !limits.upper && schema.multiples.empty())
       return is_whole ? pieces.integer() : pieces.number();
-    return NumberRanges(rules, is_whole ? 0 : max_fraction).between(limits.lower, limits.upper);
+    NumberRanges ranges(rules, is_whole ? 0 : max_fraction);
+    const Decimal zero, one{false, "1", ""};
+    const int low = limits.lower ? compare(limits.lower->value, zero) : -1;
+    const bool has_small =
+        !is_whole && schema.multiples.empty() && low <= 0 && (!limits.upper || compare(limits.upper->value, one) >= 0);
+    return rules.choice(
+        {ranges.between(limits.lower, limits.upper),
+         has_small ? ranges.small_with_exponent(low == 0 && limits.lower->is_exclusive) : rules.never()});
   }
   if (const auto listed = list_multiples(schema, limits, rules)) return *listed;
   return compile_product(schema, limits, is_whole, rules);

@@ -7,7 +7,7 @@
 namespace wick::grammar {
 namespace {
 
-constexpr size_t kMaxDuties = 3;        // some members that must be there, of whatever name
+constexpr size_t kMaxDuties = 5;        // some members that must be there, of whatever name
 constexpr int64_t kMaxStates = 100000;  // of counts, named members and duties
 
 struct Member {
@@ -94,6 +94,7 @@ class ObjectCompiler {
     if (count_.min <= required) count_.min = 0;
     if (is_closed && count_.max && *count_.max >= static_cast<int64_t>(members_.size())) count_.max.reset();
     if (count_.max && *count_.max < required) return rules_.never();
+    if (is_closed && count_.min > static_cast<int64_t>(members_.size())) return rules_.never();
     if (count_.max == 0) return duties() ? rules_.never() : pieces_.enclosed('{', rules_.empty(), '}');
     last_count_ = count_.max.value_or(std::max<int64_t>(1, count_.min));
     if (schema_.some_members.size() > kMaxDuties) {
@@ -193,40 +194,65 @@ class ObjectCompiler {
     return pieces_.enclosed('{', rules_.call(behind[at(0, duties())]), '}');
   }
 
-  // All members are called by one rule, whose marks see to it that none comes twice and none is missing.
+  // All members are called by one rule, whose marks see to it that none comes twice and none is missing. So is each
+  // duty a mark. Counted are the members that are not required.
   ExprId compile_any_order() {
-    if (duties() > 0) {
-      throw schema_error(*schema_.some_members[0]->source,
+    std::vector<uint32_t> wanted;
+    std::vector<ExprId> required_first, required_later, free_first, free_later;
+    const auto add = [&](ExprId written, std::vector<uint32_t> marks, size_t done, bool is_required) {
+      if (rules_.expr(written).kind == ExprKind::kNever) return;
+      for (size_t i = 0; i < schema_.some_members.size(); ++i) {
+        if (done >> i & 1) marks.push_back(static_cast<uint32_t>(members_.size() + i));
+      }
+      const auto once = [&](ExprId expr) {
+        const RuleId rule = rules_.add_rule(cat("member of ", schema_.source->place()));
+        rules_.define(rule, expr);
+        return marks.empty() ? rules_.call(rule) : rules_.call_once(rule, marks);
+      };
+      (is_required ? required_first : free_first).push_back(once(written));
+      (is_required ? required_later : free_later).push_back(once(rules_.sequence({pieces_.mark(','), written})));
+    };
+    for (size_t done = 0; done <= duties(); ++done) {
+      for (uint32_t i = 0; i < members_.size(); ++i) add(named(members_[i], done), {i}, done, members_[i].is_required);
+      add(other(done), {}, done, false);
+    }
+    for (uint32_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].is_required) wanted.push_back(i);
+    }
+    const auto required = static_cast<int64_t>(wanted.size());
+    for (uint32_t i = 0; i < schema_.some_members.size(); ++i) {
+      wanted.push_back(static_cast<uint32_t>(members_.size()) + i);
+      // Members are not known to come that could still do it, unless others may.
+      const bool is_possible = rules_.expr(other(size_t{1} << i)).kind != ExprKind::kNever;
+      if (is_possible && !count_.max) continue;
+      throw schema_error(*schema_.some_members[i]->source,
                          "this condition on some member is not supported in any order");
     }
-    std::vector<uint32_t> required;
-    std::vector<RuleId> firsts, laters;
-    for (const Member& member : members_) {
-      const ExprId written = named(member, 0);
-      if (member.is_required) required.push_back(static_cast<uint32_t>(firsts.size()));
-      firsts.push_back(rules_.add_rule("first member"));
-      rules_.define(firsts.back(), written);
-      laters.push_back(rules_.add_rule("member"));
-      rules_.define(laters.back(), rules_.sequence({pieces_.mark(','), written}));
+    const int64_t least = std::max<int64_t>(0, count_.min - required);
+    const int64_t last = count_.max ? *count_.max - required : least;
+    // behind[n]: what follows n members that are not required, and at least one in all.
+    const ExprId any_required = rules_.repeat(rules_.choice(required_later), 0, std::nullopt);
+    const ExprId any_free = rules_.choice(free_later);
+    std::vector<ExprId> behind(static_cast<size_t>(last) + 1);
+    for (int64_t n = last; n >= 0; --n) {
+      ExprId& at = behind[static_cast<size_t>(n)];
+      if (n == last && !count_.max) {
+        at = rules_.repeat(rules_.choice({rules_.choice(required_later), any_free}), 0, std::nullopt);
+      } else {
+        ExprId more = n < last ? rules_.sequence({any_free, behind[static_cast<size_t>(n) + 1]}) : rules_.never();
+        if (n >= least) more = rules_.optional(more);
+        at = rules_.sequence({any_required, more});
+      }
     }
-    if (count_.max && !required.empty()) {
-      throw schema_error(*schema_.source, "maxProperties beside required members is not supported in any order");
+    std::vector<ExprId> body = {rules_.sequence({rules_.choice(required_first), behind[0]})};
+    if (last > 0 || !count_.max) {
+      body.push_back(
+          rules_.sequence({rules_.choice(free_first), behind[static_cast<size_t>(std::min<int64_t>(last, 1))]}));
     }
-    const auto one_of = [&](const std::vector<RuleId>& called, ExprId other) {
-      std::vector<ExprId> options = {other};
-      for (uint32_t i = 0; i < called.size(); ++i) options.push_back(rules_.call_once(called[i], i));
-      return rules_.choice(std::move(options));
-    };
-    const ExprId first = one_of(firsts, other(0));
-    const ExprId later = one_of(laters, rules_.sequence({pieces_.mark(','), other(0)}));
-    ExprId rest = count_.max ? rules_.empty() : rules_.repeat(later, 0, std::nullopt);
-    for (int64_t i = last_count_; i-- > 0;) {
-      rest = rules_.sequence({i == 0 ? first : later, rest});
-      if (i >= count_.min) rest = rules_.optional(rest);
-    }
+    if (least == 0 && wanted.empty()) body.push_back(rules_.empty());
     const RuleId rule = rules_.add_rule(cat("members of ", schema_.source->place()));
-    rules_.define(rule, pieces_.enclosed('{', rest, '}'));
-    rules_.require_marks(rule, std::move(required));
+    rules_.define(rule, pieces_.enclosed('{', rules_.choice(std::move(body)), '}'));
+    rules_.require_marks(rule, std::move(wanted));
     return rules_.call(rule);
   }
 

@@ -23,6 +23,8 @@ class SchemaReferences {
   const Json& resolve(const Json& reference, const Json& owner);
   // The same for $dynamicRef and $recursiveRef, when it is certain where they lead.
   const Json& resolve_dynamic(const Json& reference, const Json& owner);
+  // Which part of the document, with an identifier of its own, the schema belongs to.
+  size_t resource_of(const Json& schema);
 
  private:
   struct Resource {
@@ -30,7 +32,6 @@ class SchemaReferences {
     const Json* root = nullptr;
   };
   void visit(const Json& schema, size_t resource);
-  size_t resource_of(const Json& schema);
 
   const Json& root_;
   int draft_ = 2019;

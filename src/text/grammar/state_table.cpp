@@ -84,7 +84,7 @@ void StateTable::follow_returns() {
     const Position& position = automaton_.positions[item.position];
     const Frame& frame = frames_[item.frame];
     if (!position.can_end) continue;
-    if (position.needs != kNoMark && !has_marks(frame.marks, automaton_.required_marks[position.needs])) continue;
+    if (position.needs != kNoMark && !has_marks(frame.marks, automaton_.mark_sets[position.needs])) continue;
     complete_ |= frame.is_outermost;
     count_steps(frame.returns.size());
     for (const ReturnTo& to : frame.returns) add({to.position, to.frame});
@@ -102,9 +102,10 @@ void StateTable::push_calls(const Item& item) {
   for (const CallEdge& call : automaton_.calls_of(automaton_.positions[item.position])) {
     if (!call.is_tail && frames_[item.frame].depth >= kMaxDepth) continue;
     FrameId frame = item.frame;
-    if (call.mark != kNoMark) {
-      if (has_mark(frames_[frame].marks, call.mark)) continue;
-      frame = frames_.with_mark(frame, call.mark);
+    if (call.marks != kNoMark) {
+      const MarkSet& marks = automaton_.mark_sets[call.marks];
+      if (share_marks(frames_[frame].marks, marks)) continue;
+      frame = frames_.with_marks(frame, marks);
     }
     pushes_.push_back({automaton_.rule_rank[call.rule], call.rule, {call.return_to, frame}, call.is_tail});
     std::push_heap(pushes_.begin(), pushes_.end(), kByRank);

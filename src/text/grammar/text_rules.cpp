@@ -41,42 +41,40 @@ ExprId compile_product(TextProduct& product, const Count& length, const std::str
   if (start == TextMachine::kDead) return rules.never();
   // How many characters have been read matters up to the least, or the most when there is one.
   using Key = std::pair<int, int64_t>;
-  std::map<Key, RuleId> known;
+  std::map<Key, uint32_t> known;
   std::vector<Key> open;
-  const auto rule_for = [&](const Key& key) {
-    const auto [entry, is_new] = known.try_emplace(key, 0);
+  ExprGraph graph;
+  const auto state_of = [&](const Key& key) {
+    const auto [entry, is_new] = known.try_emplace(key, static_cast<uint32_t>(graph.states.size()));
     if (is_new) {
       if (known.size() > kMaxStates) {
         throw Error(ErrorCode::kInvalidArgument,
                     cat(place, ": the patterns and lengths of this text are too large together"));
       }
-      entry->second = rules.add_rule(cat("text of ", place));
+      graph.states.emplace_back();
       open.push_back(key);
     }
     return entry->second;
   };
   std::vector<std::vector<ExprId>> written;  // the characters of each state's steps
-  const RuleId first = rule_for({start, 0});
-  while (!open.empty()) {
-    const Key key = open.back();
-    open.pop_back();
+  state_of({start, 0});
+  for (size_t at = 0; at < open.size(); ++at) {
+    const Key key = open[at];
     const auto state = static_cast<size_t>(key.first);
-    std::vector<ExprId> options;
-    if (key.second >= length.min) options.push_back(finish(key.first));
-    if (!length.max || key.second < *length.max) {
-      const auto& steps = product.steps(key.first);
-      if (written.size() <= state) written.resize(state + 1);
-      if (written[state].empty()) {
-        for (const auto& step : steps) written[state].push_back(chars(step.chars));
-      }
-      const int64_t count = length.max ? key.second + 1 : std::min(key.second + 1, length.min);
-      for (size_t i = 0; i < steps.size(); ++i) {
-        options.push_back(rules.sequence({written[state][i], rules.call(rule_for({steps[i].target, count}))}));
-      }
+    if (key.second >= length.min) graph.states[at].end = finish(key.first);
+    if (length.max && key.second >= *length.max) continue;
+    const auto& steps = product.steps(key.first);
+    if (written.size() <= state) written.resize(state + 1);
+    if (written[state].empty()) {
+      for (const auto& step : steps) written[state].push_back(chars(step.chars));
     }
-    rules.define(known.at(key), rules.choice(std::move(options)));
+    const int64_t count = length.max ? key.second + 1 : std::min(key.second + 1, length.min);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const uint32_t target = state_of({steps[i].target, count});
+      graph.states[at].steps.push_back({written[state][i], target});
+    }
   }
-  return rules.call(first);
+  return rules.graph(std::move(graph));
 }
 
 ExprId compile_list(std::vector<std::string> texts, RuleSet& rules) {

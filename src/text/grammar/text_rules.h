@@ -10,7 +10,7 @@
 
 namespace wick::grammar {
 
-// The texts of a product, one rule per state. `chars` writes a set of characters; `finish` says what follows a text
+// The texts of a product. `chars` writes a set of characters; `finish` says what follows a text
 // that leads to this state, never() where none may end. `length` limits the characters. Throws Error(kInvalidArgument)
 // that begins with `place` when there are too many states.
 ExprId compile_product(TextProduct& product, const Count& length, const std::string& place, RuleSet& rules,
