@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <future>
 #include <iostream>
+#include <limits>
 #include <memory>
 
 #include "base/error.h"
@@ -124,15 +125,24 @@ class SoundProgress {
 Heard transcribe_file(const SpeechRecognizer& recognizer, const TranscribeArguments& arguments, const std::string& file,
                       SoundProgress& progress, const InterruptWatch& watch) {
   const auto start = Clock::now();
-  const auto reader = open_audio(file, arguments.audio());
-  progress.expect(reader->info());
+  AudioOptions audio = arguments.audio();
+  audio.is_cancelled = [&] { return watch.signal() != 0; };
   double done = 0;
   Heard heard;
-  heard.recognition = recognizer.recognize(*reader, arguments.options, [&](const RecognizeEvent& event) {
-    progress.add(std::max(event.done - done, 0.0), file);
-    done = std::max(done, event.done);
-    return watch.signal() == 0;
-  });
+  try {
+    const auto reader = open_audio(file, audio);
+    progress.expect(reader->info());
+    Recognition whole = recognizer.recognize(*reader, arguments.options, [&](const RecognizeEvent& event) {
+      progress.add(std::max(event.done - done, 0.0), file);
+      done = std::max(done, event.done);
+      heard.recognition.text += event.text;
+      if (event.segment) heard.recognition.segments.push_back(*event.segment);
+      return watch.signal() == 0;
+    });
+    heard.recognition = std::move(whole);
+  } catch (const Error&) {
+    if (watch.signal() == 0) throw;  // else what was heard by then counts
+  }
   heard.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return heard;
 }
@@ -169,8 +179,9 @@ int transcribe(const TranscribeArguments& arguments) {
   const auto recognizer = load(arguments);
   const InterruptWatch watch;
   if (arguments.stream) {
-    const auto sound =
-        arguments.microphone ? open_microphone() : open_audio(arguments.files.front(), arguments.audio());
+    AudioOptions audio = arguments.audio();
+    audio.longest_seconds = std::numeric_limits<double>::infinity();
+    const auto sound = arguments.microphone ? open_microphone(audio) : open_audio(arguments.files.front(), audio);
     return transcribe_live(recognizer, arguments.options, *sound, watch);
   }
   const Terminal err = Terminal::of_stderr();

@@ -21,7 +21,8 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' |
 
 class Marker {
  public:
-  explicit Marker(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
+  Marker(const Tokenizer& tokenizer, std::optional<int64_t> most) : tokenizer_(tokenizer) {
+    if (most) most_ = static_cast<size_t>(*most);
     for (const AddedToken& token : tokenizer.added_tokens()) {
       if (!token.special || token.content.empty()) continue;
       spellings_.push_back(token.content);
@@ -108,7 +109,13 @@ class Marker {
     EncodeOptions options;
     options.add_special = false;
     options.breaks = places;
-    for (const int id : tokenizer_.encode(text, options)) {
+    options.most = most_;
+    const std::vector<int> tokens = tokenizer_.encode(text, options);
+    if (most_ && tokens.size() > *most_) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("a text takes at least ", tokens.size(), " tokens, but the context is ", *most_));
+    }
+    for (const int id : tokens) {
       if (!tokenizer_.is_special(id) || id == tokenizer_.special_ids().unk) continue;
       throw Error(ErrorCode::kInvalidArgument,
                   cat("a text holds the control token ", in_quotes(tokenizer_.piece(id)), " in other letters"));
@@ -116,6 +123,7 @@ class Marker {
   }
 
   const Tokenizer& tokenizer_;
+  std::optional<size_t> most_;
   std::vector<std::string> spellings_;
   bool starts_[256] = {};
   bool has_normalized_ = false;
@@ -123,10 +131,10 @@ class Marker {
 
 }  // namespace
 
-ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input) {
+ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input, std::optional<int64_t> most) {
   const ChatTemplate* chat = model.chat_template();
   if (!chat) throw Error(ErrorCode::kInvalidArgument, cat(model.name(), " has no chat template"));
-  const Marker marker(model.tokenizer());
+  const Marker marker(model.tokenizer(), most);
   ChatInput marked = input;
   marked.messages = marker.mark(input.messages);
   marked.tools = marker.mark(input.tools);
@@ -145,6 +153,7 @@ ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input) {
   EncodeOptions options;
   options.add_special = false;  // the template writes them
   options.breaks = breaks;
+  if (most) options.most = static_cast<size_t>(*most);
   prompt.tokens = model.tokenizer().encode(prompt.text, options);
   return prompt;
 }

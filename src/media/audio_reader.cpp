@@ -15,18 +15,31 @@
 namespace wick {
 namespace {
 
+constexpr size_t kReadAtOnce = 16384;  // samples, between two looks at whether it is cancelled
+// A recording may change its rate; each time costs as much as many seconds of sound.
+constexpr int kMostRates = 64;
+
 class MonoReader : public AudioReader {
  public:
-  MonoReader(std::unique_ptr<SampleSource> source, std::string name, int sample_rate)
-      : source_(std::move(source)), name_(std::move(name)), sample_rate_(sample_rate) {}
+  MonoReader(std::unique_ptr<SampleSource> source, std::string name, const AudioOptions& options)
+      : source_(std::move(source)),
+        name_(std::move(name)),
+        sample_rate_(options.sample_rate),
+        longest_(options.longest_seconds),
+        is_cancelled_(options.is_cancelled) {}
 
   const AudioInfo& info() const override { return source_->info(); }
 
   int64_t read(std::span<float> out) override {
     int64_t filled = 0;
     while (filled < std::ssize(out)) {
-      if (resampler_) filled += resampler_->read(out.subspan(static_cast<size_t>(filled)));
-      if (filled == std::ssize(out)) break;
+      check_cancelled(is_cancelled_, name_);
+      const auto wanted = out.subspan(static_cast<size_t>(filled));
+      const auto piece = wanted.first(std::min(wanted.size(), kReadAtOnce));
+      const int64_t got = resampler_ ? resampler_->read(piece) : 0;
+      filled += got;
+      count(got);
+      if (got == std::ssize(piece)) continue;
       if (has_next_) {  // the old rate has been read to its end
         resampler_.emplace(next_rate_, sample_rate_);
         resampler_->push(mono_);
@@ -41,6 +54,12 @@ class MonoReader : public AudioReader {
   }
 
  private:
+  void count(int64_t samples) {
+    samples_out_ += samples;
+    if (static_cast<double>(samples_out_) <= longest_ * sample_rate_) return;
+    throw Error(ErrorCode::kBadFile, cat(name_, ": the sound is longer than ", longest_, " seconds"));
+  }
+
   void fetch() {
     const AudioBlock block = source_->next();
     if (block.samples.empty()) {
@@ -57,6 +76,9 @@ class MonoReader : public AudioReader {
       resampler_->push(mono_);
       return;
     }
+    if (++rates_ > kMostRates) {
+      throw Error(ErrorCode::kBadFile, cat(name_, ": the sample rate changes more than ", kMostRates, " times"));
+    }
     if (resampler_) resampler_->finish();
     next_rate_ = block.sample_rate;
     has_next_ = true;
@@ -65,10 +87,12 @@ class MonoReader : public AudioReader {
   std::unique_ptr<SampleSource> source_;
   std::string name_;
   int sample_rate_;
+  double longest_;
+  std::function<bool()> is_cancelled_;
   std::optional<Resampler> resampler_;  // of the rate of the last block
   std::vector<float> mono_;
-  int64_t samples_before_ = 0;
-  int next_rate_ = 0;
+  int64_t samples_before_ = 0, samples_out_ = 0;
+  int next_rate_ = 0, rates_ = 0;
   bool has_next_ = false;  // mono_ is of next_rate_ and waits for the resampler to be read to its end
   bool is_over_ = false;
 };
@@ -86,9 +110,10 @@ std::string kind_of(ByteInput& input) {
 }
 
 std::unique_ptr<AudioReader> open_input(ByteInput input, const AudioOptions& options) {
-  if (options.sample_rate < 1 || options.sample_rate > kMaxSampleRate) {
+  if (options.sample_rate < kMinSampleRate || options.sample_rate > kMaxSampleRate) {
     throw Error(ErrorCode::kInvalidArgument,
-                cat("a sample rate of ", options.sample_rate, " Hz was asked for, outside 1 to ", kMaxSampleRate));
+                cat("a sample rate of ", options.sample_rate, " Hz was asked for, outside ", kMinSampleRate, " to ",
+                    kMaxSampleRate));
   }
   std::string name = input.name();
   std::unique_ptr<SampleSource> source;
@@ -101,16 +126,21 @@ std::unique_ptr<AudioReader> open_input(ByteInput input, const AudioOptions& opt
     if (wav) source = open_wav(input);
     if (!source) {
       const std::string kind = wav ? wav_codec_name(input) : kind_of(input);
-      source = open_with_ffmpeg(std::move(input), kind);
+      source = open_with_ffmpeg(std::move(input), kind, options.is_cancelled);
     }
   }
-  return mono_reader(std::move(source), std::move(name), options.sample_rate);
+  return mono_reader(std::move(source), std::move(name), options);
 }
 
 }  // namespace
 
-std::unique_ptr<AudioReader> mono_reader(std::unique_ptr<SampleSource> source, std::string name, int sample_rate) {
-  return std::make_unique<MonoReader>(std::move(source), std::move(name), sample_rate);
+void check_cancelled(const std::function<bool()>& is_cancelled, const std::string& name) {
+  if (is_cancelled && is_cancelled()) throw Error(ErrorCode::kIo, cat(name, ": reading it was cancelled"));
+}
+
+std::unique_ptr<AudioReader> mono_reader(std::unique_ptr<SampleSource> source, std::string name,
+                                         const AudioOptions& options) {
+  return std::make_unique<MonoReader>(std::move(source), std::move(name), options);
 }
 
 std::unique_ptr<AudioReader> open_audio(const std::filesystem::path& path, const AudioOptions& options) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,9 @@ struct RawAudio {
 struct AudioOptions {
   int sample_rate = 16000;      // of what is read
   std::optional<RawAudio> raw;  // the bytes have no header and are this
+  double longest_seconds = 24 * 3600;
+  // Asked again and again while sound is read; true ends that with Error(kIo).
+  std::function<bool()> is_cancelled = {};
 };
 
 // What a file says about itself.
@@ -41,7 +45,8 @@ class AudioReader {
 
   virtual const AudioInfo& info() const = 0;
   // Fills `out` from the front and returns how many samples it got: fewer than asked for only at the end. Throws
-  // Error(kBadFile) where the sound cannot be decoded or a sample is not a finite number.
+  // Error(kBadFile) where the sound cannot be decoded, a sample is not a finite number or there is more of it than the
+  // options allow.
   virtual int64_t read(std::span<float> out) = 0;
 };
 

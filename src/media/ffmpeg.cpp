@@ -61,7 +61,8 @@ void interleave(const AVFrame& frame, bool planar, std::span<float> out, const C
 
 class FfmpegSource : public SampleSource {
  public:
-  FfmpegSource(ByteInput input, const std::string& kind) : input_(std::move(input)) {
+  FfmpegSource(ByteInput input, const std::string& kind, std::function<bool()> is_cancelled)
+      : input_(std::move(input)), is_cancelled_(std::move(is_cancelled)) {
     open_container(kind);
     open_codec();
     packet_.reset(not_null(ffmpeg_library().av_packet_alloc()));
@@ -70,6 +71,7 @@ class FfmpegSource : public SampleSource {
 
   AudioBlock next() override {
     while (true) {
+      check_cancelled(is_cancelled_, input_.name());
       const int code = ffmpeg_library().avcodec_receive_frame(codec_.get(), frame_.get());
       if (code == AVERROR(EAGAIN)) {
         feed();
@@ -90,11 +92,13 @@ class FfmpegSource : public SampleSource {
   // Exceptions must not pass through C code: they are kept and thrown again behind the call.
   void check_input() {
     if (input_error_) std::rethrow_exception(std::exchange(input_error_, nullptr));
+    check_cancelled(is_cancelled_, input_.name());
   }
 
   static int read_bytes(void* self, uint8_t* out, int size) {
     auto* source = static_cast<FfmpegSource*>(self);
     try {
+      check_cancelled(source->is_cancelled_, source->input_.name());
       const size_t got = source->input_.read_some(std::as_writable_bytes(std::span(out, static_cast<size_t>(size))));
       return got > 0 ? static_cast<int>(got) : AVERROR_EOF;
     } catch (...) {
@@ -120,6 +124,12 @@ class FfmpegSource : public SampleSource {
     }
   }
 
+  // Asked by FFmpeg where it may take long without reading.
+  static int is_interrupted(void* self) {
+    const auto* source = static_cast<FfmpegSource*>(self);
+    return source->is_cancelled_ && source->is_cancelled_();
+  }
+
   // Playlists and the like name other files and addresses; none is opened.
   static int refuse_open(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) { return AVERROR(EPERM); }
 
@@ -132,6 +142,7 @@ class FfmpegSource : public SampleSource {
     AVFormatContext* context = not_null(ffmpeg_library().avformat_alloc_context());
     context->pb = io_.get();
     context->io_open = refuse_open;
+    context->interrupt_callback = {is_interrupted, this};
     AVDictionary* settings = nullptr;
     ffmpeg_library().av_dict_set(&settings, "protocol_whitelist", "none", 0);
     const int code =
@@ -211,6 +222,7 @@ class FfmpegSource : public SampleSource {
   }
 
   ByteInput input_;
+  std::function<bool()> is_cancelled_;
   std::exception_ptr input_error_;
   Io io_;  // outlives the container, which reads through it
   Container container_;
@@ -233,8 +245,9 @@ bool has_ffmpeg() {
   }
 }
 
-std::unique_ptr<SampleSource> open_with_ffmpeg(ByteInput input, const std::string& kind) {
-  return std::make_unique<FfmpegSource>(std::move(input), kind);
+std::unique_ptr<SampleSource> open_with_ffmpeg(ByteInput input, const std::string& kind,
+                                               const std::function<bool()>& is_cancelled) {
+  return std::make_unique<FfmpegSource>(std::move(input), kind, is_cancelled);
 }
 
 }  // namespace wick

@@ -85,7 +85,7 @@ class Microphone : public SampleSource {
 }  // namespace
 
 std::unique_ptr<AudioReader> open_microphone(const AudioOptions& options) {
-  return mono_reader(std::make_unique<Microphone>(), "the microphone", options.sample_rate);
+  return mono_reader(std::make_unique<Microphone>(), "the microphone", options);
 }
 
 }  // namespace wick

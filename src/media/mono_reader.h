@@ -8,7 +8,8 @@
 
 namespace wick {
 
-// Mixes and resamples what a source gives. `name` is for messages.
-std::unique_ptr<AudioReader> mono_reader(std::unique_ptr<SampleSource> source, std::string name, int sample_rate);
+// Mixes and resamples what a source gives, within the options' limits. `name` is for messages.
+std::unique_ptr<AudioReader> mono_reader(std::unique_ptr<SampleSource> source, std::string name,
+                                         const AudioOptions& options);
 
 }  // namespace wick

@@ -88,9 +88,9 @@ void check_samples(std::span<const float> samples, int64_t first, int sample_rat
 }
 
 void check_audio_format(int64_t sample_rate, int64_t channels, const std::string& name) {
-  if (sample_rate < 1 || sample_rate > kMaxSampleRate) {
+  if (sample_rate < kMinSampleRate || sample_rate > kMaxSampleRate) {
     throw Error(ErrorCode::kBadFile,
-                cat(name, ": a sample rate of ", sample_rate, " Hz, outside 1 to ", kMaxSampleRate));
+                cat(name, ": a sample rate of ", sample_rate, " Hz, outside ", kMinSampleRate, " to ", kMaxSampleRate));
   }
   if (channels < 1 || channels > kMaxChannels) {
     throw Error(ErrorCode::kBadFile, cat(name, ": ", channels, " channels, outside 1 to ", kMaxChannels));

@@ -8,7 +8,9 @@
 
 namespace wick {
 
-// Sample rates and channels that are believed.
+// Sample rates and channels that are believed. Below the least rate there is no speech, and each sample would make
+// many.
+inline constexpr int kMinSampleRate = 1'000;
 inline constexpr int kMaxSampleRate = 768'000;
 inline constexpr int kMaxChannels = 256;
 // Louder than this (full scale is 1) is damage: the squares of sums of such samples would leave the range of f32.
@@ -29,7 +31,7 @@ void mix_to_mono(std::span<const float> samples, int channels, std::span<float> 
 // Throws Error(kBadFile) naming what and where when a sample is NaN, infinite or beyond kMaxSample. `first` is the
 // number of samples before these.
 void check_samples(std::span<const float> samples, int64_t first, int sample_rate, const std::string& name);
-// Throws Error(kBadFile) unless the rate is 1 to kMaxSampleRate and there are 1 to kMaxChannels channels.
+// Throws Error(kBadFile) unless the rate is kMinSampleRate to kMaxSampleRate and there are 1 to kMaxChannels channels.
 void check_audio_format(int64_t sample_rate, int64_t channels, const std::string& name);
 
 }  // namespace wick

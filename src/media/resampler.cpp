@@ -43,8 +43,9 @@ double window_sinc(double t) {
 
 Resampler::Resampler(int from_rate, int to_rate) : from_rate_(from_rate), to_rate_(to_rate) {
   for (const int rate : {from_rate, to_rate}) {
-    if (rate < 1 || rate > kMaxSampleRate) {
-      throw Error(ErrorCode::kInvalidArgument, cat("resample: ", rate, " Hz is outside 1 to ", kMaxSampleRate));
+    if (rate < kMinSampleRate || rate > kMaxSampleRate) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("resample: ", rate, " Hz is outside ", kMinSampleRate, " to ", kMaxSampleRate));
     }
   }
   if (from_rate / to_rate > kMaxReduction) {

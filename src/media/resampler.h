@@ -14,7 +14,8 @@ namespace wick {
 // The state lies between calls: how the input is cut into pieces changes no bit of the result.
 class Resampler {
  public:
-  // Throws Error(kInvalidArgument) unless both are 1 to 768,000 and `to` is at least 1/256 of `from`.
+  // Throws Error(kInvalidArgument) unless both are kMinSampleRate to kMaxSampleRate (pcm.h) and `to` is at least 1/256
+  // of `from`.
   Resampler(int from_rate, int to_rate);
 
   int from_rate() const { return from_rate_; }

@@ -15,6 +15,9 @@ struct AudioBlock {
   int sample_rate = 0;
 };
 
+// Throws Error(kIo) when it is; see AudioOptions.
+void check_cancelled(const std::function<bool()>& is_cancelled, const std::string& name);
+
 // What AudioReader mixes and resamples: a WAV file, raw samples, or whatever FFmpeg opens.
 class SampleSource {
  public:

@@ -14,6 +14,8 @@ namespace wick {
 namespace {
 
 constexpr size_t kMaxTextBytes = (size_t{1} << 31) - 1;  // tripled by U+FFFD, it still fits a Span
+constexpr size_t kFrontBytes = 16;                       // per token, of which texts have 3 to 5
+constexpr size_t kFrontTokens = 64;                      // and an eighth: more than a cut makes of one word
 
 // One run over a text: cuts out added tokens, then normalises, splits and encodes what is left.
 class Encoder {
@@ -212,7 +214,23 @@ Encoding Tokenizer::finish(Encoding first, Encoding* second, const EncodeOptions
   return encoding;
 }
 
+// The tokens of as much of the text's beginning as shows that the whole has more than options.most; empty when nothing
+// less than the whole does.
+std::optional<std::vector<int>> Tokenizer::encode_front(std::string_view text, const EncodeOptions& options) const {
+  const size_t most = std::min(*options.most, kMaxTextBytes);
+  for (size_t bytes = (most + kFrontTokens) * kFrontBytes; bytes < text.size(); bytes *= 4) {
+    size_t end = bytes;
+    while (end > 0 && !is_utf8_start(text[end])) --end;
+    Encoding front = encode_text(text.substr(0, end), options, false);
+    if (front.ids.size() > most + most / 8 + kFrontTokens) return std::move(front.ids);
+  }
+  return std::nullopt;
+}
+
 std::vector<int> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  if (options.most) {
+    if (auto front = encode_front(text, options)) return *std::move(front);
+  }
   Encoding encoding = encode_text(text, options, false);
   const bool plain =
       !options.truncation && !options.padding && (!options.add_special || !parts_->postprocessor.has_template);

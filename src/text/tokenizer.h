@@ -25,6 +25,9 @@ struct EncodeOptions {
   std::span<const uint32_t> breaks;
   std::optional<Truncation> truncation;  // empty: never
   std::optional<Padding> padding;        // empty: never
+  // encode() may stop once a text has more tokens than this: what it returns is then longer than `most`, too. It costs
+  // what `most` tokens cost, however long the text is.
+  std::optional<size_t> most;
 };
 
 // Tokens that have a role; empty where the files name none.
@@ -83,6 +86,7 @@ class Tokenizer {
   friend class Detokenizer;
   std::string_view decoded_piece(int id) const;  // as it enters the decoders
   Encoding encode_text(std::string_view text, const EncodeOptions& options, bool offsets) const;
+  std::optional<std::vector<int>> encode_front(std::string_view text, const EncodeOptions& options) const;
   Encoding finish(Encoding first, Encoding* second, const EncodeOptions& options) const;
 
   std::shared_ptr<const TokenizerParts> parts_;

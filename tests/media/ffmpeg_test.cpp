@@ -78,6 +78,19 @@ TEST_F(Ffmpeg, NamesDecideNothing) {
   EXPECT_EQ(open_audio(path)->info().format, "mp3float");
 }
 
+TEST_F(Ffmpeg, ReadingIsCancelledWhileOpeningAndBetweenPackets) {
+  bool is_cancelled = true;
+  AudioOptions options;
+  options.is_cancelled = [&] { return is_cancelled; };
+  EXPECT_ERROR(open_audio(file("tone.ogg"), options), kIo, "tone.ogg: reading it was cancelled");
+  is_cancelled = false;
+  const auto reader = open_audio(file("tone.ogg"), options);
+  std::vector<float> some(100);
+  EXPECT_EQ(reader->read(some), 100);
+  is_cancelled = true;
+  EXPECT_ERROR(read_all(*reader, 1 << 20), kIo, "tone.ogg: reading it was cancelled");
+}
+
 TEST_F(Ffmpeg, AFileWithoutSound) {
   EXPECT_ERROR(open_audio(file("silent-video.mp4")), kBadFile, "silent-video.mp4: there is no sound in this file");
 }

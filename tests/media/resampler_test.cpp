@@ -52,7 +52,7 @@ Response respond(double hz, int from, int to) {
 
 // Ripple and delay at once: a wrong gain or a shift by 1e-4 of a sample would show.
 TEST(Resampler, PassesWhatBothRatesCanHold) {
-  for (const int from : {8000, 11025, 12000, 22050, 24000, 32000, 44100, 48000, 96000, 192000, 44099, 100}) {
+  for (const int from : {8000, 11025, 12000, 22050, 24000, 32000, 44100, 48000, 96000, 192000, 44099, 1000}) {
     const double lower = std::min(from, 16000);
     for (const double share : {0.0013, 0.1, 0.25, 0.37, 0.45}) {
       const Response response = respond(share * lower, from, 16000);
@@ -60,7 +60,7 @@ TEST(Resampler, PassesWhatBothRatesCanHold) {
       EXPECT_LT(response.worst_error, 2e-5) << from << " Hz, tone at " << share * lower;  // -94 dB
     }
   }
-  EXPECT_LT(respond(0.4, 1, 1600).worst_error, 2e-5);
+  EXPECT_LT(respond(400, 1000, 768'000).worst_error, 2e-5);
   for (const int to : {8000, 24000, 48000}) EXPECT_LT(respond(3000, 16000, to).worst_error, 2e-5) << to;
 }
 
@@ -99,7 +99,7 @@ TEST(Resampler, CountsAreThoseOfTheTimeCovered) {
   };
   for (const Row& row : {Row{0, 48000, 16000, 0}, Row{1, 48000, 16000, 1}, Row{3, 48000, 16000, 1},
                          Row{4, 48000, 16000, 2}, Row{441, 44100, 16000, 160}, Row{442, 44100, 16000, 161},
-                         Row{10, 1, 16000, 160000}, Row{241, 768000, 3200, 2}, Row{100, 16000, 16000, 100}}) {
+                         Row{10, 1000, 16000, 160}, Row{241, 768000, 3200, 2}, Row{100, 16000, 16000, 100}}) {
     EXPECT_EQ(std::ssize(resample(std::vector<float>(static_cast<size_t>(row.count)), row.from, row.to)), row.expected)
         << row.count << " from " << row.from;
   }
@@ -139,7 +139,8 @@ TEST(Resampler, PiecesChangeNoBit) {
 }
 
 TEST(Resampler, RefusesRatesThatAreNone) {
-  EXPECT_ERROR(Resampler(0, 16000), kInvalidArgument, "0 Hz is outside 1 to 768000");
+  EXPECT_ERROR(Resampler(0, 16000), kInvalidArgument, "0 Hz is outside 1000 to 768000");
+  EXPECT_ERROR(Resampler(999, 16000), kInvalidArgument, "999 Hz");
   EXPECT_ERROR(Resampler(-5, 16000), kInvalidArgument, "-5 Hz");
   EXPECT_ERROR(Resampler(768000, 2900), kInvalidArgument, "768000 Hz to 2900 Hz is more than 256 times less");
   EXPECT_ERROR(Resampler(16000, 768001), kInvalidArgument, "768001 Hz");

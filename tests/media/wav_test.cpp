@@ -120,7 +120,8 @@ TEST(Wav, DamageGetsASentence) {
   EXPECT_ERROR(open_bytes(WavBytes().chunk("fmt ", "abcd", 16).bytes()), kBadFile, "16");
   EXPECT_ERROR(open_bytes(with_format(0, 16000)), kBadFile, "0 channels, outside 1 to 256");
   EXPECT_ERROR(open_bytes(with_format(257, 16000)), kBadFile, "257 channels");
-  EXPECT_ERROR(open_bytes(with_format(1, 0)), kBadFile, "a sample rate of 0 Hz, outside 1 to 768000");
+  EXPECT_ERROR(open_bytes(with_format(1, 0)), kBadFile, "a sample rate of 0 Hz, outside 1000 to 768000");
+  EXPECT_ERROR(open_bytes(with_format(1, 1)), kBadFile, "a sample rate of 1 Hz, outside 1000 to 768000");
   EXPECT_ERROR(open_bytes(with_format(1, 4'000'000'000)), kBadFile, "4000000000 Hz");
   std::string wrong_frame = with_format(1, 16000);
   wrong_frame[32] = 3;
@@ -241,14 +242,29 @@ TEST(Wav, LongFilesAreRead) {
   EXPECT_EQ(piece[0], -1);
 }
 
+TEST(Raw, ReadingHasAnEnd) {
+  AudioOptions options{.raw = RawAudio{SampleFormat::kF32, 8000, 1}};
+  options.longest_seconds = 2;
+  EXPECT_EQ(samples_of(std::string(16000 * sizeof(float), '\0'), options).size(), 32000u);
+  EXPECT_ERROR(samples_of(std::string(16001 * sizeof(float), '\0'), options), kBadFile,
+               "the sound is longer than 2 seconds");
+  // Cancelled in the middle of one read, which asks again and again.
+  int asked = 0;
+  options.longest_seconds = 3600;
+  options.is_cancelled = [&] { return ++asked > 10; };
+  EXPECT_ERROR(samples_of(std::string(8000 * 60 * sizeof(float), '\0'), options), kIo, "reading it was cancelled");
+  EXPECT_EQ(asked, 11);
+}
+
 TEST(Raw, SamplesWithoutAHeader) {
   const AudioOptions s16{.raw = RawAudio{SampleFormat::kS16, 16000, 1}};
   EXPECT_EQ(samples_of(bytes_of_values<int16_t>({16384, -8192}) + "x", s16), (Samples{0.5f, -0.25f}));
   const AudioOptions f32{.raw = RawAudio{SampleFormat::kF32, 16000, 2}};
   EXPECT_EQ(samples_of(bytes_of_values<float>({1, 0.5f, 2, 0}), f32), (Samples{0.75f, 1}));
   EXPECT_EQ(samples_of("", s16), Samples{});
-  const AudioOptions slow{.raw = RawAudio{SampleFormat::kF32, 1, 1}};
-  EXPECT_EQ(samples_of(bytes_of_values<float>({0, 0, 0}), slow).size(), 48000u);
+  const AudioOptions slow{.raw = RawAudio{SampleFormat::kF32, 1000, 1}};
+  EXPECT_EQ(samples_of(bytes_of_values<float>({0, 0, 0}), slow).size(), 48u);
+  EXPECT_ERROR(samples_of("", {.raw = RawAudio{SampleFormat::kF32, 999, 1}}), kBadFile, "999 Hz, outside 1000 to");
   EXPECT_ERROR(samples_of("", {.raw = RawAudio{SampleFormat::kF32, 16000, 0}}), kBadFile, "0 channels");
   EXPECT_ERROR(samples_of("", {.sample_rate = 0}), kInvalidArgument, "0 Hz was asked for");
 }

@@ -63,6 +63,44 @@ TEST(Tokenizer, ByteLevelKindsGoRoundInCircles) {
   }
 }
 
+// What `most` promises: all tokens of a text that has no more, and too many of one that has; at no cost of its length.
+TEST(Tokenizer, StopsWhereATextHasTooManyTokens) {
+  std::mt19937 random(13);
+  for (const std::string& name : all_fixtures()) {
+    const Tokenizer tokenizer = fixture(name);
+    for (int i = 0; i < 40; ++i) {
+      std::string text = random_utf8(random);
+      for (unsigned n = random() % 200; n > 0; --n)
+        text += i % 4 ? random_utf8(random) : std::string(random() % 90, ' ');
+      const auto whole = tokenizer.encode(text);
+      for (const size_t most : {size_t{0}, size_t{1}, size_t{7}, size_t{100}, whole.size() - 1, whole.size()}) {
+        EncodeOptions options;
+        options.most = most;
+        const auto some = tokenizer.encode(text, options);
+        if (whole.size() <= most) {
+          ASSERT_EQ(some, whole) << name << most;
+        } else {
+          ASSERT_GT(some.size(), most) << name;
+          ASSERT_LE(some.size(), std::max(whole.size(), most + 1)) << name;
+        }
+      }
+    }
+  }
+}
+
+TEST(Tokenizer, StoppingCostsNothingOfTheRest) {
+  const Tokenizer tokenizer = fixture("llama3-like");
+  EncodeOptions options;
+  options.most = 1000;
+  for (const char* part : {"Some words, and more. ", "word", "\n", "<|begin_of_text|>", "\xC3\xA9"}) {
+    std::string text;
+    while (text.size() < (8u << 20)) text += part;
+    const auto some = tokenizer.encode(text, options);
+    EXPECT_GT(some.size(), 1000u) << part;
+    EXPECT_LT(some.size(), 400'000u) << part;
+  }
+}
+
 TEST(Tokenizer, AnyBytesCanBeEncodedByEveryKind) {
   std::mt19937 random(12);
   for (const std::string& name : all_fixtures()) {

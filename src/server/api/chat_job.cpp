@@ -77,7 +77,8 @@ EngineRequest engine_request(const ChoicesRequest& request, const TextModel& mod
 
 void check_length(const std::vector<int32_t>& prompt, const TextEngine& engine, const std::string& param) {
   if (std::ssize(prompt) <= engine.context()) return;
-  throw RequestError(param, cat(param, " takes ", prompt.size(), " tokens, but the context is ", engine.context()),
+  throw RequestError(param,
+                     cat(param, " takes at least ", prompt.size(), " tokens, but the context is ", engine.context()),
                      "context_length_exceeded");
 }
 
@@ -137,7 +138,7 @@ ChatJob make_chat_job(const ChatRequest& request, const TextEngine& engine, Gram
   input.messages = template_messages(request.messages, *model.chat_template());
   if (offers_tools) input.tools = Value(request.tool_list);
   set_variables(request, input.variables);
-  ChatPrompt prompt = make_chat_prompt(model, input);
+  ChatPrompt prompt = make_chat_prompt(model, input, engine.context());
   check_length(prompt.tokens, engine, "messages");
 
   ChatJob job{engine_request(request, model), response_format_of(model, prompt.text, offers_tools)};
@@ -162,11 +163,13 @@ std::vector<EngineRequest> make_completion_jobs(const CompletionRequest& request
   plain.params.sampling.logprobs = request.logprobs;
   if (request.echo) plain.prompt_logprobs = request.logprobs;
   if (request.grammar) plain.params.grammar = grammars.gbnf(*request.grammar);
+  EncodeOptions enough;
+  enough.most = static_cast<size_t>(engine.context());
   std::vector<EngineRequest> jobs;
   for (const auto& prompt : request.prompt.prompts) {
     EngineRequest job = plain;
     const auto* text = std::get_if<std::string>(&prompt);
-    job.prompt = text ? model.tokenizer().encode(*text) : std::get<std::vector<int32_t>>(prompt);
+    job.prompt = text ? model.tokenizer().encode(*text, enough) : std::get<std::vector<int32_t>>(prompt);
     check_length(job.prompt, engine, "prompt");
     jobs.push_back(std::move(job));
   }

@@ -63,9 +63,12 @@ std::vector<int32_t> InsideWork::tokens_of(const TextRequest& text, const std::s
     throw RequestError(place + "prompt",
                        cat("one of ", place, "prompt, ", place, "tokens and ", place, "messages is expected"));
   }
+  const int64_t most = std::min(InspectLimits::kTokens, engine_->context());
   std::vector<int32_t> tokens;
   if (text.prompt) {
-    tokens = tokenizer_.encode(*text.prompt);
+    EncodeOptions enough;
+    enough.most = static_cast<size_t>(most);
+    tokens = tokenizer_.encode(*text.prompt, enough);
   } else if (text.tokens) {
     tokens = *text.tokens;
     for (size_t i = 0; i < tokens.size(); ++i) {
@@ -79,12 +82,12 @@ std::vector<int32_t> InsideWork::tokens_of(const TextRequest& text, const std::s
     check_messages(*text.messages, place + "messages");
     ChatInput input;
     input.messages = template_messages(*text.messages, *model.chat_template());
-    tokens = make_chat_prompt(model, input).tokens;
+    tokens = make_chat_prompt(model, input, most).tokens;
   }
-  const int64_t most = std::min(InspectLimits::kTokens, engine_->context());
   if (tokens.empty()) throw RequestError(place + "prompt", cat(place, "prompt has no tokens"));
   if (std::ssize(tokens) > most) {
-    throw RequestError(place + "prompt", cat(place, "prompt takes ", tokens.size(), " tokens, allowed are ", most),
+    throw RequestError(place + "prompt",
+                       cat(place, "prompt takes at least ", tokens.size(), " tokens, allowed are ", most),
                        "context_length_exceeded");
   }
   return tokens;
