@@ -14,6 +14,7 @@
 #include "cli/device_option.h"
 #include "cli/known_name.h"
 #include "cli/model_bench.h"
+#include "cli/shared_options.h"
 #include "formats/gguf_tokenizer.h"
 #include "hub/find_model.h"
 #include "models/load_model.h"
@@ -131,6 +132,7 @@ int bench(const BenchArguments& arguments, const std::vector<SpeedCase>& cases) 
   ModelOptions options;
   options.context = most;
   options.device = device_named(arguments.device);
+  options.notice = warn;
   const bool random = !arguments.random.empty();
   if (!random && !arguments.type.empty()) options.quantize = arguments.type;
   const Checkpoint checkpoint =

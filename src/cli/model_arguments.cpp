@@ -32,11 +32,13 @@ std::string read_text(const std::string& path) {
 
 std::shared_ptr<const TextModel> load_named_model(const std::string& name, const LoadOptions& options) {
   std::error_code ignored;
-  if (name.empty() || (name == "ember" && !fs::exists(name, ignored))) return TextModel::ember(options);
+  LoadOptions telling = options;
+  telling.notice = warn;
+  if (name.empty() || (name == "ember" && !fs::exists(name, ignored))) return TextModel::ember(telling);
   const bool is_sentence = name.find(' ') != std::string::npos;
   const std::string hint = cat(". MODEL is a Hugging Face folder, a .gguf or a .safetensors file, or Org/Name",
                                is_sentence ? "; a prompt is given with -p" : "; without MODEL, Ember answers");
-  return TextModel::load(find_model(name, hint).path, options);
+  return TextModel::load(find_model(name, hint).path, telling);
 }
 
 void ModelArguments::add_options(CLI::App& command) {

@@ -52,6 +52,7 @@ int perplexity(const PerplexityArguments& arguments) {
   LoadOptions load;
   load.quantize = arguments.quantize;
   load.device = device_named(arguments.device);
+  load.notice = warn;
   const auto model =
       arguments.model == "ember" ? TextModel::ember(load) : TextModel::load(find_model(arguments.model).path, load);
   const std::vector<int32_t> tokens = model->tokenizer().encode(text);

@@ -104,6 +104,7 @@ std::vector<ModelEntry> entries_of(const ServeArguments& arguments) {
     entry.load.quantize = arguments.quantize;
     entry.load.device = device_named(arguments.device);
     entry.load.chat_template = arguments.chat_template;
+    entry.load.notice = warn;
     entry.engine = engine;
   }
   return entries;
@@ -160,7 +161,6 @@ std::shared_ptr<Journal> open_journal(const ServeArguments& arguments) {
 }
 
 void say(const std::string& line) { std::cout << line + "\n" << std::flush; }
-void warn(const std::string& sentence) { std::cerr << cat("wick: ", sentence, "\n"); }
 
 void tell_journal(const Journal& journal) {
   for (const std::string& finding : journal.findings()) warn(finding);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <string>
 
+#include "base/text.h"
 #include "cli/plan_names.h"
 #include "formats/quantize_plan.h"
 #include "tensor/dtype.h"
@@ -44,5 +46,8 @@ inline DType kv_dtype(const std::string& type) {
   if (type == "bf16") return DType::kBF16;
   return type == "i8" ? DType::kI8 : DType::kF16;
 }
+
+// What a person should know, on standard error: ModelOptions::notice of all commands that load models.
+inline void warn(const std::string& sentence) { std::cerr << cat("wick: ", sentence, "\n"); }
 
 }  // namespace wick

@@ -28,6 +28,7 @@ int verify(const VerifyArguments& arguments) {
                                                          : fs::path(arguments.reference);
   ReferenceOptions options = arguments.options;
   options.model.device = device_named(arguments.device);
+  options.model.notice = warn;
   const VerifyReport report = {arguments.model, reference.string(), options.model.quantize,
                                check_reference(source, Checkpoint::open(reference), options)};
   if (arguments.json) {

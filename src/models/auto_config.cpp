@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "models/families/families.h"
 
 namespace wick {
@@ -38,6 +39,24 @@ const Candidates kEmbedding = {"embed_tokens", "wte", "word_embeddings", "embed_
 const Candidates kFinalNorm = {"norm", "ln_f", "final_layernorm", "final_layer_norm", "final_norm", "ln_final"};
 const Candidates kHead = {"lm_head", "embed_out", "output", "head"};
 
+// Settings whose meaning shows in the tensors that are there.
+const Candidates kSeen = {"use_bias",
+                          "use_qkv_bias",
+                          "qkv_bias",
+                          "attention_bias",
+                          "mlp_bias",
+                          "attention_out_bias",
+                          "add_bias_linear",
+                          "lm_head_bias",
+                          "bias",
+                          "no_bias",
+                          "enable_bias",
+                          "tie_word_embeddings",
+                          "mlp_only_layers",
+                          "decoder_sparse_step",
+                          "moe_layers",
+                          "first_k_dense_replace"};
+
 class Inference {
  public:
   Inference(const ConfigReader& config, const WeightSource& source) : config_(config), source_(source) {
@@ -52,6 +71,7 @@ class Inference {
     find_attention();
     find_mlp();
     find_windows();
+    for (const std::string_view name : kSeen) config_.has(name);
     return decoder_;
   }
 
@@ -129,7 +149,11 @@ class Inference {
     if (!names.positions.empty()) {
       decoder_.ropes.clear();
       for (LayerKind& kind : decoder_.kinds) kind.rope = -1;
+    } else if (!config_.has("rope_theta") && !config_.has("rope_parameters") && !config_.has("rope_scaling")) {
+      throw unknown("its config.json does not say how it tells positions apart: there is no rope_theta");
     }
+    // Some rotate neighbouring components, others halves of a head.
+    if (config_.has("rotary_dim")) throw unknown("which components its rotary_dim turns together is not said");
   }
 
   void find_norms() {
@@ -145,16 +169,21 @@ class Inference {
     }
     decoder_.parallel = config_.flag("use_parallel_residual", config_.flag("parallel_attn", false)) ||
                         (!names.attn_norm.empty() && names.mlp_norm.empty() && !behind);
-    if (names.attn_norm.empty() && !behind) decoder_.norm_weights = false;
+    if (names.attn_norm.empty() && !behind) throw unknown("no tensor of layer 0 looks like its first norm");
     const bool bias = in_layer(names.attn_norm + ".bias");
     if (bias || (!config_.has("rms_norm_eps") && config_.has("layer_norm_eps"))) {
+      // LayerNorm under other keys is also of another kind, such as Nemotron's around 1.
+      if (!config_.has("layer_norm_eps")) throw unknown("its LayerNorm has no layer_norm_eps");
       use_layer_norm(config_, decoder_);
       decoder_.norm_bias = bias;
     }
-    if (!decoder_.norm_weights) {
-      names.attn_norm = "input_layernorm";
-      names.mlp_norm = "post_attention_layernorm";
+    // With RMS norms, GLM rotates neighbouring components and Phi the halves of what is rotated.
+    const bool is_partial = !decoder_.ropes.empty() && decoder_.ropes.front().dim != decoder_.head_dim;
+    if (is_partial && decoder_.norm == NormKind::kRms) {
+      throw unknown("which components its partial_rotary_factor turns together is not said");
     }
+    // Gemma's spelling, whose norms are around 1.
+    if (config_.json().find("hidden_activation")) throw unknown("its hidden_activation is one of Gemma's settings");
   }
 
   void find_attention() {
@@ -169,6 +198,7 @@ class Inference {
     names.q_norm = pick(kQueryNorm);
     names.k_norm = pick(kKeyNorm);
     if (!names.q_norm.empty()) {
+      for (const std::string_view name : {"use_qk_norm", "qk_norm", "qk_layernorm"}) config_.has(name);
       const int64_t size = shape_of(cat(layer_, names.q_norm, ".weight")).numel();
       decoder_.qk_norm = size == decoder_.head_dim ? QkNorm::kPerHead : QkNorm::kWholeRow;
       if (in_layer(names.q_norm + ".bias")) decoder_.qk_norm_kind = NormKind::kLayer;
@@ -188,6 +218,7 @@ class Inference {
     DecoderNames& names = decoder_.names;
     if (in_layer("mlp.experts.0.up_proj.weight")) {
       names.router = need(kRouter, "router of the experts");
+      if (!config_.has("norm_topk_prob")) throw unknown("there is no norm_topk_prob for its experts");
       decoder_.moe = read_experts(config_, decoder_, true);
       for (int64_t i = 0; i < static_cast<int64_t>(decoder_.kinds.size()); ++i) {
         decoder_.kinds[static_cast<size_t>(i)].sparse = has(cat(names.layers, i, ".mlp.experts.0.up_proj.weight"));
@@ -207,9 +238,15 @@ class Inference {
   }
 
   void find_windows() {
-    if (config_.has("sliding_window") && config_.flag("use_sliding_window", config_.has("layer_types"))) {
-      read_windows(config_, decoder_);
+    for (const std::string& type : config_.texts("layer_types")) {
+      if (type != "full_attention" && type != "sliding_attention") {
+        throw unknown(cat("its layer_types has ", in_quotes(type)));
+      }
     }
+    if (config_.integer("sliding_window", 0) == 0) return;
+    const bool is_said = config_.has("layer_types") || config_.has("use_sliding_window");
+    if (!is_said) throw unknown("which layers have its sliding_window is not said");
+    if (config_.flag("use_sliding_window", true)) read_windows(config_, decoder_);
   }
 
   const ConfigReader& config_;

@@ -48,21 +48,30 @@ RopeKind kind_named(const Json& scaling, const std::string& name) {
 
 }  // namespace
 
+const Json* ConfigReader::member(const Json& block, std::string_view name) const {
+  const Json* found = present(block, name);
+  if (found) read_.insert(found);
+  return found;
+}
+
 const Json* ConfigReader::find(std::string_view name) const {
-  if (const Json* member = present(*config_, name)) return member;
+  const Json* first = member(*config_, name);
+  const auto look = [&](std::string_view spelling) {
+    const Json* found = member(*config_, spelling);
+    if (!first) first = found;
+  };
   for (const ConfigKey& key : config_keys()) {
     if (key.hf != name) continue;
     for (std::string_view rest = key.older; !rest.empty();) {
       const size_t space = rest.find(' ');
-      if (const Json* member = present(*config_, rest.substr(0, space))) return member;
+      look(rest.substr(0, space));
       rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
     }
   }
   for (const Alias& alias : kAliases) {
-    if (alias.name != name) continue;
-    if (const Json* member = present(*config_, alias.other)) return member;
+    if (alias.name == name) look(alias.other);
   }
-  return nullptr;
+  return first;
 }
 
 int64_t ConfigReader::integer(std::string_view name) const {
@@ -107,10 +116,10 @@ RopeConfig read_rope(const ConfigReader& config, int64_t head_dim, int64_t max_p
   const Json* block = config.find("rope_parameters");
   if (!block) block = config.find("rope_scaling");
   const std::string_view type = layer_type.empty() ? "full_attention" : layer_type;
-  if (block && present(*block, type)) block = present(*block, type);
+  if (block && config.member(*block, type)) block = config.member(*block, type);
   const Json& scaling = block ? *block : kNothing;
   const auto optional = [&](std::string_view name) -> std::optional<double> {
-    const Json* member = present(scaling, name);
+    const Json* member = config.member(scaling, name);
     return member ? std::optional(member->as_number()) : std::nullopt;
   };
   const auto number = [&](std::string_view name, double fallback) { return optional(name).value_or(fallback); };
@@ -125,8 +134,9 @@ RopeConfig read_rope(const ConfigReader& config, int64_t head_dim, int64_t max_p
   rope.dim = static_cast<int64_t>(static_cast<double>(head_dim) * share);
   if (config.has("rotary_dim")) rope.dim = config.integer("rotary_dim");
   rope.max_positions = max_positions;
-  const Json* kind = present(scaling, "rope_type");
-  if (!kind) kind = present(scaling, "type");
+  const Json* older = config.member(scaling, "type");
+  const Json* kind = config.member(scaling, "rope_type");
+  if (!kind) kind = older;
   rope.kind = kind ? kind_named(scaling, kind->as_text()) : RopeKind::kDefault;
 
   const double original =
@@ -143,12 +153,14 @@ RopeConfig read_rope(const ConfigReader& config, int64_t head_dim, int64_t max_p
   rope.high_freq_factor = number("high_freq_factor", 4);
   rope.beta_fast = number("beta_fast", 32);
   rope.beta_slow = number("beta_slow", 1);
-  if (const Json* truncate = present(scaling, "truncate")) rope.truncate = truncate->as_bool();
+  if (const Json* truncate = config.member(scaling, "truncate")) rope.truncate = truncate->as_bool();
   rope.attention_factor = optional("attention_factor");
   rope.mscale = optional("mscale");
   rope.mscale_all_dim = optional("mscale_all_dim");
-  if (const Json* factors = present(scaling, "short_factor")) rope.short_factor = factors->to<std::vector<double>>();
-  if (const Json* factors = present(scaling, "long_factor")) rope.long_factor = factors->to<std::vector<double>>();
+  if (const Json* factors = config.member(scaling, "short_factor"))
+    rope.short_factor = factors->to<std::vector<double>>();
+  if (const Json* factors = config.member(scaling, "long_factor"))
+    rope.long_factor = factors->to<std::vector<double>>();
   return rope;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,10 @@ class ConfigReader {
   const Json& json() const { return *config_; }
   const Json* find(std::string_view name) const;  // null: under none of its spellings
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  // A member of a block such as rope_scaling; null: there is none.
+  const Json* member(const Json& block, std::string_view name) const;
+  // Whether somebody has asked for this setting, under any of its spellings.
+  bool was_read(const Json& setting) const { return read_.count(&setting) > 0; }
 
   int64_t integer(std::string_view name) const;  // throws when missing
   int64_t integer(std::string_view name, int64_t fallback) const;
@@ -31,6 +36,7 @@ class ConfigReader {
 
  private:
   const Json* config_;
+  mutable std::set<const Json*> read_;
 };
 
 // Rotary positions: the classic keys (rope_theta, rope_scaling, rotary_pct, ...) or a rope_parameters block, which may

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "formats/gguf_config.h"
 #include "models/auto_config.h"
+#include "models/config_check.h"
 #include "models/decoder.h"
 #include "models/name_prefix.h"
 #include "models/registry.h"
@@ -62,7 +63,9 @@ class ModelBuilder {
   ModelPlan plan() {
     WeightLoader listing = WeightLoader::listing();
     build(listing);
-    plan_.preflight = preflight(source_, listing.wanted(), own_ ? layer_prefix(listing.wanted()) : layers_);
+    check_settings(*config_, plan_.inferred);
+    plan_.preflight =
+        preflight(source_, listing.wanted(), own_ ? layer_prefix(listing.wanted()) : layers_, plan_.inferred);
     return plan_;
   }
 
@@ -88,6 +91,11 @@ std::unique_ptr<LanguageModel> load_model(const WeightSource& source, const Mode
   const ModelPlan plan = builder.plan();
   if (!plan.preflight.ok()) {
     throw Error(ErrorCode::kBadFile, cat(file_name(source), ": ", plan.preflight.sentence()));
+  }
+  if (plan.inferred && options.notice) {
+    options.notice(cat("the model_type '", plan.family,
+                       "' is not known; how it computes was inferred from config.json and tensor names, which "
+                       "`wick verify` can check"));
   }
   WeightLoader loader(source, options);
   int64_t total = 0;

@@ -85,7 +85,7 @@ std::string PreflightReport::sentence() const {
 }
 
 PreflightReport preflight(const WeightSource& source, const std::vector<WantedTensor>& wanted,
-                          const std::string& layers) {
+                          const std::string& layers, bool is_guess) {
   PreflightReport report;
   report.wanted = static_cast<int64_t>(wanted.size());
   const std::vector<std::string> names = source.names();
@@ -118,6 +118,7 @@ PreflightReport preflight(const WeightSource& source, const std::vector<WantedTe
   for (const std::string& name : names) {
     int64_t layer = 0;
     const std::string_view rest = within_layer(name, layers, &layer);
+    if (rest.empty() && is_guess && !asked.contains(name) && !is_ignored(name)) report.unused.push_back(name);
     if (rest.empty() || layer >= layer_count || covered.contains(rest) || is_ignored(name)) continue;
     // Experts may be stacked, numbered or fused: their forms are many, and their sizes are checked when they are read.
     if (rest.find("experts") != std::string_view::npos) continue;

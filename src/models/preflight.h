@@ -20,7 +20,7 @@ struct PreflightReport {
   };
   std::vector<Missing> missing;
   std::vector<Mismatch> mismatched;
-  std::vector<std::string> unused;  // tensors of the layers that nothing asks for
+  std::vector<std::string> unused;  // tensors that nothing asks for
   int64_t wanted = 0;
 
   bool ok() const { return missing.empty() && mismatched.empty() && unused.empty(); }
@@ -28,8 +28,9 @@ struct PreflightReport {
   std::string sentence() const;
 };
 
-// `layers`: the prefix of the layers' names, e.g. "model.layers."
+// `layers`: the prefix of the layers' names, e.g. "model.layers.". Unused tensors outside the layers only count where
+// `is_guess` says that nobody knows what the model should have: elsewhere they may belong to an encoder.
 PreflightReport preflight(const WeightSource& source, const std::vector<WantedTensor>& wanted,
-                          const std::string& layers);
+                          const std::string& layers, bool is_guess);
 
 }  // namespace wick

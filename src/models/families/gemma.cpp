@@ -10,7 +10,7 @@ DecoderConfig gemma_config(const ConfigReader& config) {
   decoder.norm_offset = 1;
   decoder.embedding_scale = std::sqrt(static_cast<float>(decoder.hidden));
   // The oldest files say "gelu" and mean the tanh form; hidden_activation is right where there is one.
-  decoder.activation = activation_named(config.json().get("hidden_activation", "gelu_pytorch_tanh"));
+  decoder.activation = activation_named(config.text("hidden_activation", "gelu_pytorch_tanh"));
   decoder.head_dim = config.integer("head_dim", 256);
   decoder.ropes = {read_rope(config, decoder.head_dim, decoder.max_positions)};
   decoder.tied = config.flag("tie_word_embeddings", true);

@@ -18,7 +18,7 @@ PreflightReport preflight_parts(const WeightSource& source, std::span<const std:
   PreflightReport report;
   std::vector<std::string> unused;
   for (const std::string& layers : stacks) {
-    report = preflight(source, listing.wanted(), layers);  // differs only in what is unused
+    report = preflight(source, listing.wanted(), layers, false);  // differs only in what is unused
     unused.insert(unused.end(), report.unused.begin(), report.unused.end());
   }
   report.unused = std::move(unused);
