@@ -190,7 +190,7 @@ class PictureRunner final : public Runner {
   std::unique_ptr<Pass> start(const StepPlan& plan) override {
     std::vector<Tensor> rows;
     for (const Planned& planned : plan) rows.push_back(static_cast<PictureTask&>(*planned.sequence->task).picture);
-    return std::make_unique<PicturePass>(plan, tanh(matmul(cat(rows, 0), layer_)));
+    return std::make_unique<PicturePass>(plan, tanh(matmul(concat(rows, 0), layer_)));
   }
 
  private:

@@ -326,7 +326,7 @@ TEST(ApiServer, ErrorsAreOpenAis) {
   answer = server().post(kChat, ask(kSum, R"("logit_bias": {"999999": 1})"));
   EXPECT_EQ(answer.status, 400) << answer.body;
   answer = server().post(kChat, ask(kSum, R"("response_format": {"type": "json_schema", "json_schema":
-      {"schema": {"type": "object", "unknownKeyword": 1}}})"));
+      {"schema": {"type": "object", "$ref": "#/nowhere"}}})"));
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(error_of(answer)["param"], "response_format") << answer.body;
   answer = server().post(kChat, ask(kSum, R"("grammar": "root ::= x")"));
