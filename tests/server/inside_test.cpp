@@ -265,7 +265,7 @@ TEST_F(InsideTest, WhatMakesNoSenseIsTold) {
   expect("lens", {{"tokens", OrderedJson::array()}}, "no tokens");
   expect("lens", {{"tokens", {4096}}}, "no token of the model");
   expect("lens", {{"tokens", {-1}}}, "tokens[0] is -1, allowed");
-  expect("lens", {{"tokens", std::vector<int>(513, 5)}}, "takes 513 tokens, allowed are 512");
+  expect("lens", {{"tokens", std::vector<int>(513, 5)}}, "takes at least 513 tokens, allowed are 512");
   expect("lens", {{"tokens", {1, 2}}, {"positions", {2}}}, "positions[0] is 2");
   expect("lens", {{"tokens", {1, 2}}, {"follow", {999999}}}, "999999");
   expect("lens", {{"tokens", {1, 2}}, {"top", 0}}, "top is 0");
