@@ -5,11 +5,17 @@ namespace {
 
 volatile std::sig_atomic_t caught = 0;
 volatile std::sig_atomic_t patience_left = 0;
+volatile std::sig_atomic_t asked_to_reload = 0;
 
 void note(int number) {
   caught = number;
   patience_left = patience_left - 1;
   std::signal(number, patience_left > 0 ? note : SIG_DFL);
+}
+
+void note_reload(int number) {
+  asked_to_reload = 1;
+  std::signal(number, note_reload);
 }
 
 }  // namespace
@@ -25,5 +31,14 @@ InterruptWatch::~InterruptWatch() {
 }
 
 int InterruptWatch::signal() const { return caught; }
+
+ReloadWatch::ReloadWatch() : previous_(std::signal(SIGHUP, note_reload)) { asked_to_reload = 0; }
+ReloadWatch::~ReloadWatch() { std::signal(SIGHUP, previous_); }
+
+bool ReloadWatch::take() {
+  if (!asked_to_reload) return false;
+  asked_to_reload = 0;
+  return true;
+}
 
 }  // namespace wick

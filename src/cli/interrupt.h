@@ -21,4 +21,18 @@ class InterruptWatch {
   void (*previous_[std::size(kSignals)])(int);
 };
 
+// While it lives, SIGHUP does not end the program but can be asked for. One at a time.
+class ReloadWatch {
+ public:
+  ReloadWatch();
+  ~ReloadWatch();
+  ReloadWatch(const ReloadWatch&) = delete;
+  ReloadWatch& operator=(const ReloadWatch&) = delete;
+
+  bool take();  // whether there was one since the last call
+
+ private:
+  void (*previous_)(int);
+};
+
 }  // namespace wick

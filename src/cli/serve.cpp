@@ -39,7 +39,7 @@ constexpr std::chrono::milliseconds kPoll{100};
 struct ServeArguments {
   std::vector<std::string> models, speech_models;
   std::string aligner, host = "127.0.0.1", api_keys, tls_certificate, tls_key, log, quantize = "auto", chat_template;
-  std::vector<std::string> cors;
+  std::vector<std::string> cors, allowed_hosts;
   int port = 8080;
   std::string kv = "f16", policy = "priority", speculate, draft, preload = "first";
   int64_t context = 0, max_running = 64, max_waiting = 256, first_token_ms = 250, next_token_ms = 40;
@@ -132,6 +132,7 @@ HttpServerOptions server_options(const ServeArguments& arguments, const std::sha
   options.tls_certificate = arguments.tls_certificate;
   options.tls_key = arguments.tls_key;
   options.cors_origins = arguments.cors;
+  options.allowed_hosts = arguments.allowed_hosts;
   options.metrics = metrics;
   if (!arguments.api_keys.empty()) options.keys = std::make_shared<ApiKeys>(ApiKeys::load(arguments.api_keys));
   if (!arguments.log.empty()) {
@@ -189,6 +190,24 @@ void preload(ModelHost& host, const ServeArguments& arguments, const std::vector
   }
 }
 
+// Keys and certificate as the files have them now. What cannot be read stays as it was.
+void reload(HttpServer& server, const ServeArguments& arguments) {
+  const auto try_to = [](const auto& act, const std::string& what) {
+    try {
+      act();
+      say(cat("Read ", what, " again"));
+    } catch (const Error& error) {
+      warn(cat(error.what(), "; ", what, " stay as they were"));
+    }
+  };
+  if (!arguments.api_keys.empty()) {
+    try_to([&] { server.replace_keys(std::make_shared<ApiKeys>(ApiKeys::load(arguments.api_keys))); }, "the API keys");
+  }
+  if (!arguments.tls_certificate.empty()) {
+    try_to([&] { server.reload_certificate(); }, "certificate and key");
+  }
+}
+
 int serve(const ServeArguments& arguments) {
   limit_heap();
   if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
@@ -205,7 +224,11 @@ int serve(const ServeArguments& arguments) {
   api.add_routes(router);
   add_web_routes(router);
   const InterruptWatch watch;  // before there is anything to interrupt
+  ReloadWatch reload_watch;
   HttpServer server(std::move(router), server_options(arguments, metrics));
+  if (arguments.api_keys.empty() && !server.is_local()) {
+    warn(cat("whoever reaches ", server.url(), " may use it, since there are no --api-keys"));
+  }
 
   const Terminal terminal = Terminal::of_stdout();
   std::string models;
@@ -215,7 +238,10 @@ int serve(const ServeArguments& arguments) {
                          "/openapi.json; Ctrl-C ends"),
                      Colour::kDim));
   preload(*host, arguments, names);
-  while (watch.signal() == 0) std::this_thread::sleep_for(kPoll);
+  while (watch.signal() == 0) {
+    std::this_thread::sleep_for(kPoll);
+    if (reload_watch.take()) reload(server, arguments);
+  }
   say("\nFinishing what is being answered; Ctrl-C once more ends at once.");
   api.stop();
   server.stop(kGrace);
@@ -246,6 +272,12 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command->add_option("--cors", a.cors, "Web pages of this origin may ask; * for all; may be repeated")
       ->type_name("ORIGIN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--allow-host", a.allowed_hosts,
+                   "Answer to this name, too; * for all; may be repeated (default: names of the address)")
+      ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   CLI::Option* certificate = command->add_option("--tls-cert", a.tls_certificate, "HTTPS: the certificate, as PEM");

@@ -8,7 +8,15 @@
 
 namespace wick {
 
-SpeechHost::SpeechHost(std::vector<SpeechEntry> models, int threads, int64_t max_waiting) : max_waiting_(max_waiting) {
+namespace {
+
+// What one client may take of what all share.
+int64_t most_of(int64_t all) { return std::max<int64_t>(1, all - std::max<int64_t>(1, all / 4)); }
+
+}  // namespace
+
+SpeechHost::SpeechHost(std::vector<SpeechEntry> models, int threads, int64_t max_waiting)
+    : most_running_(most_of(threads)), max_waiting_(max_waiting) {
   for (SpeechEntry& model : models) {
     if (find(model.name)) {
       throw Error(ErrorCode::kInvalidArgument, cat("two speech models are called ", in_quotes(model.name)));
@@ -66,25 +74,41 @@ std::shared_ptr<const SpeechRecognizer> SpeechHost::use(std::string_view name) {
   return slot->recognizer;
 }
 
-bool SpeechHost::run(std::function<void()> job) {
+bool SpeechHost::run(const std::string& client, std::function<void()> job) {
   const std::lock_guard lock(mutex_);
   if (is_stopping_ || std::ssize(jobs_) >= max_waiting_) return false;
-  jobs_.push_back(std::move(job));
+  const auto own = std::count_if(jobs_.begin(), jobs_.end(), [&](const Job& other) { return other.client == client; });
+  if (own >= most_of(max_waiting_)) return false;
+  jobs_.push_back({client, std::move(job)});
   news_.notify_one();
   return true;
 }
 
+// The oldest of a client that may have one more.
+std::deque<SpeechHost::Job>::iterator SpeechHost::next_job() {
+  return std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& job) {
+    const auto running = running_.find(job.client);
+    return running == running_.end() || running->second < most_running_;
+  });
+}
+
 void SpeechHost::work() {
   while (true) {
-    std::function<void()> job;
+    Job job;
     {
       std::unique_lock lock(mutex_);
-      news_.wait(lock, [&] { return is_stopping_ || !jobs_.empty(); });
+      news_.wait(lock, [&] { return is_stopping_ || next_job() != jobs_.end(); });
       if (is_stopping_) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
+      const auto next = next_job();
+      job = std::move(*next);
+      jobs_.erase(next);
+      ++running_[job.client];
     }
-    job();
+    job.run();
+    job.run = nullptr;  // it may hold the last of what it used
+    const std::lock_guard lock(mutex_);
+    if (--running_[job.client] == 0) running_.erase(job.client);
+    news_.notify_one();
   }
 }
 

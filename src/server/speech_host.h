@@ -5,6 +5,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,8 +41,9 @@ class SpeechHost {
   // Loads the model if need be, which may take long. Throws Error that lists the known names, or says why it cannot be
   // loaded; the next one who asks tries again.
   std::shared_ptr<const SpeechRecognizer> use(std::string_view name);
-  // Has a job run on one of the threads; false when too many wait already. Jobs must not throw.
-  bool run(std::function<void()> job);
+  // Has a job run on one of the threads; false when too many wait already. One client never has all threads nor all
+  // places to wait. Jobs must not throw.
+  bool run(const std::string& client, std::function<void()> job);
 
  private:
   struct Slot {
@@ -50,14 +52,21 @@ class SpeechHost {
     std::shared_ptr<const SpeechRecognizer> recognizer;  // changes while `loading` is held
     std::atomic<bool> is_loaded = false;
   };
+  struct Job {
+    std::string client;
+    std::function<void()> run;
+  };
   Slot* find(std::string_view name) const;
+  std::deque<Job>::iterator next_job();  // with the lock held
   void work();
 
   std::vector<std::unique_ptr<Slot>> slots_;
+  const int64_t most_running_;  // of one client
   const int64_t max_waiting_;
   std::mutex mutex_;
   std::condition_variable news_;
-  std::deque<std::function<void()>> jobs_;
+  std::deque<Job> jobs_;
+  std::map<std::string, int64_t, std::less<>> running_;  // jobs of each client
   bool is_stopping_ = false;
   std::vector<std::thread> threads_;
 };

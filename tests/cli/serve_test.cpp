@@ -68,5 +68,36 @@ TEST(Serve, SaysWhereItIsAndEndsWhenAsked) {
   EXPECT_NE(result.output.find("context 4096 tokens, 64 MiB for keys and values"), std::string::npos) << result.output;
 }
 
+TEST(Serve, WarnsWhoLetsEverybodyIn) {
+  const auto errors_of = [](const std::string& options) {
+    const std::string script = cat("out=$(mktemp); ", WICK_PROGRAM, " serve --preload none --port 0 ", options,
+                                   " > \"$out\" & pid=$!; "
+                                   "for i in $(seq 100); do grep -q serves \"$out\" && break; "
+                                   "kill -0 $pid 2> /dev/null || break; sleep 0.1; done; "
+                                   "kill -TERM $pid 2> /dev/null; wait $pid; rm \"$out\"");
+    return run_process("/bin/sh", {"-c", script}).errors;
+  };
+  EXPECT_NE(errors_of("--host 0.0.0.0").find("may use it, since there are no --api-keys"), std::string::npos);
+  EXPECT_EQ(errors_of("--allow-host wick.example"), "");
+  EXPECT_NE(errors_of("--allow-host http://wick.example").find("allowed host 'http://wick.example'"),
+            std::string::npos);
+}
+
+TEST(Serve, ReadsItsKeysAgainWhenToldTo) {
+  const std::string script =
+      cat("dir=$(mktemp -d); cd \"$dir\"; echo old > keys; ", WICK_PROGRAM,
+          " serve --preload none --port 0 --api-keys keys > out 2> err & pid=$!; "
+          "await() { for i in $(seq 100); do grep -q \"$2\" $1 && return; sleep 0.1; done; }; "
+          "await out serves; echo new > keys; kill -HUP $pid; await out 'Read the API keys again'; "
+          "echo 'not a key' > keys; kill -HUP $pid; await err 'stay as they were'; "
+          "kill -TERM $pid; wait $pid; code=$?; cat out; cat err >&2; cd /; rm -r \"$dir\"; exit $code");
+  const ProcessResult result = run_process("/bin/sh", {"-c", script});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_NE(result.output.find("Read the API keys again"), std::string::npos) << result.output;
+  EXPECT_EQ(result.errors,
+            "wick: keys: line 1: a key holds visible ASCII characters only, and no blanks; the API keys stay as they "
+            "were\n");
+}
+
 }  // namespace
 }  // namespace wick

@@ -323,8 +323,10 @@ TEST(ApiServer, ErrorsAreOpenAis) {
   EXPECT_EQ(error_of(answer)["code"], "invalid_json");
   answer = server().post(kChat, "");
   EXPECT_EQ(answer.status, 400);
-  answer = server().post(kChat, ask(kSum, R"("logit_bias": {"999999": 1})"));
+  answer = server().post(kChat, ask(kSum, R"("logit_bias": {"999999": 1})"));  // found by the engine
   EXPECT_EQ(answer.status, 400) << answer.body;
+  EXPECT_EQ(error_of(answer)["param"], "logit_bias");
+  EXPECT_EQ(error_of(answer)["code"], "invalid_value");
   answer = server().post(kChat, ask(kSum, R"("response_format": {"type": "json_schema", "json_schema":
       {"schema": {"type": "object", "$ref": "#/nowhere"}}})"));
   EXPECT_EQ(answer.status, 400);
@@ -332,6 +334,12 @@ TEST(ApiServer, ErrorsAreOpenAis) {
   answer = server().post(kChat, ask(kSum, R"("grammar": "root ::= x")"));
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(error_of(answer)["param"], "grammar") << answer.body;
+  EXPECT_EQ(error_of(answer)["code"], "invalid_value");
+  EXPECT_EQ(answer.body.find("grammar: grammar:"), std::string::npos) << answer.body;
+  answer = server().post(kChat, ask(kSum, R"("grammar": "a ::= \"x\"")"));
+  EXPECT_EQ(error_of(answer)["message"], "grammar: there is no rule 'root'");
+  answer = server().post(kChat, ask(kSum, R"("timeout": 1e999)"));
+  EXPECT_EQ(answer.status, 400) << answer.body;
   std::string words;
   for (int i = 0; i < 5000; ++i) words += "word ";
   answer = server().post(kChat, ask(words));
@@ -339,6 +347,8 @@ TEST(ApiServer, ErrorsAreOpenAis) {
   EXPECT_EQ(error_of(answer)["code"], "context_length_exceeded") << answer.body;
   answer = server().post("/v1/completions", R"({"prompt": [1, 999999]})");
   EXPECT_EQ(answer.status, 400) << answer.body;
+  EXPECT_EQ(error_of(answer)["param"], "prompt") << answer.body;
+  EXPECT_EQ(error_of(answer)["code"], "invalid_value");
 }
 
 TEST(ApiServer, KeysAreAskedFor) {

@@ -117,6 +117,9 @@ TEST_F(AudioApi, SaysWhatIsWrong) {
             "Ember-ASR does not know the language 'tlh'; it knows en");
   EXPECT_EQ(complaint(transcribe(file, {{"temperature", "warm"}})), "temperature is text, expected a number");
   EXPECT_EQ(complaint(transcribe(file, {{"temperature", "7"}})), "temperature is 7, allowed is 0 to 1");
+  for (const char* none : {"nan", "-nan", "inf", "1e999"}) {
+    EXPECT_EQ(complaint(transcribe(file, {{"temperature", none}})), "temperature is text, expected a number") << none;
+  }
   EXPECT_NE(complaint(transcribe(file, {{"response_format", "pdf"}})).find("response_format"), std::string::npos);
   EXPECT_EQ(complaint(transcribe(file, {{"file", "two"}})), "the form has two files, expected one");
   EXPECT_NE(complaint(post("/v1/audio/translations", file)).find("does not translate"), std::string::npos);

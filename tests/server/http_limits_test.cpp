@@ -189,21 +189,23 @@ TEST(HttpLimits, IdleConnectionsAreClosedButNotWaitingOnes) {
 TEST(HttpLimits, Connections) {
   HttpServerOptions options;
   options.limits.connections = 2;
+  options.limits.patience = std::chrono::seconds(60);  // nobody gives way
   TestHttpServer server(options);
   HttpClient first = server.client();
   HttpClient second = server.client();
   EXPECT_EQ(first.get("/health").status, 200);
   EXPECT_EQ(second.get("/health").status, 200);
   HttpClient third = server.client();
-  const HttpAnswer answer = third.read_answer();
+  const HttpAnswer answer = third.get("/show/a");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.field("retry-after"), "1");
   EXPECT_TRUE(third.is_at_end());
+  EXPECT_EQ(server.client().get("/health").status, 200);
   first.close();
   int status = 503;
   for (int i = 0; i < 1000 && status == 503; ++i) {  // until the server has seen the end of the first
     HttpClient fourth = server.client();
-    fourth.try_send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
+    fourth.try_send("GET /show/a HTTP/1.1\r\nHost: x\r\n\r\n");
     try {
       status = fourth.read_answer().status;
     } catch (const Error&) {  // turned away while it was sending

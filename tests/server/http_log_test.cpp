@@ -29,6 +29,16 @@ class HttpLog : public testing::Test {
   std::filesystem::path path_ = folder_.path() / "requests.jsonl";
 };
 
+TEST_F(HttpLog, ContentsAreForTheOwnerAlone) {
+  namespace fs = std::filesystem;
+  const auto others = fs::perms::group_all | fs::perms::others_all;
+  RequestLog(path_, RequestLog::Bodies::kYes);
+  EXPECT_EQ(fs::status(path_).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::permissions(path_, fs::perms::group_read | fs::perms::others_read, fs::perm_options::add);
+  RequestLog(path_, RequestLog::Bodies::kYes);
+  EXPECT_EQ(fs::status(path_).permissions() & others, fs::perms::none);
+}
+
 TEST_F(HttpLog, TellsEachRequest) {
   HttpServerOptions some = options();
   some.keys = std::make_shared<ApiKeys>(ApiKeys::parse("anna: secret", "keys"));

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/json.h"
+#include "server/http/host_names.h"
 #include "support/errors.h"
 #include "support/self_signed.h"
 #include "support/temp_folder.h"
@@ -68,6 +69,19 @@ TEST(ApiKeys, AreAskedForExceptOnPublicRoutes) {
   EXPECT_EQ(client.read_answer().status, 401);
 }
 
+TEST(ApiKeys, NewOnesHoldFromTheNextRequestOn) {
+  TestHttpServer server(with_keys("anna: old"));
+  HttpClient client = server.client();
+  const auto status = [&](const char* key) {
+    return client.get("/show/a", {{"Authorization", cat("Bearer ", key)}}).status;
+  };
+  EXPECT_EQ(status("old"), 200);
+  server->replace_keys(std::make_shared<ApiKeys>(ApiKeys::parse("anna: new", "keys")));
+  EXPECT_EQ(status("old"), 401);
+  EXPECT_EQ(status("new"), 200);
+  EXPECT_ERROR(server->replace_keys(nullptr), kInvalidArgument, "API keys cannot be turned on or off");
+}
+
 TEST(Cors, IsOffUnlessOriginsAreAllowed) {
   TestHttpServer server;
   HttpClient client = server.client();
@@ -111,6 +125,85 @@ TEST(Cors, AStarAllowsAll) {
   TestHttpServer server(options);
   const HttpAnswer answer = server.client().get("/health", {{"Origin", "https://any.example"}});
   EXPECT_EQ(answer.field("access-control-allow-origin"), "*");
+}
+
+TEST(Hosts, OnlyNamesOfThisServerAreAnswered) {
+  HttpServerOptions options;
+  options.allowed_hosts = {"Wick.example", "[fd00::1]"};
+  TestHttpServer server(options);
+  HttpClient client = server.client();
+  const auto status = [&](std::string_view host) {
+    client.send(cat("GET /show/a HTTP/1.1\r\nHost: ", host, "\r\n\r\n"));
+    return client.read_answer().status;
+  };
+  for (const char* own : {"127.0.0.1", "127.0.0.1:8080", "localhost", "LocalHost:1", "[::1]:8080", "127.1.2.3",
+                          "wick.example:443", "WICK.EXAMPLE.", "[fd00::1]"}) {
+    EXPECT_EQ(status(own), 200) << own;
+  }
+  for (const char* other : {"evil.example", "wick.example.evil.example", "localhost.evil.example", "evil.example:8080",
+                            "192.168.1.7", "[fd00::2]", "", "[::1", "127.0.0.1.evil.example", "*"}) {
+    EXPECT_EQ(status(other), 403) << other;
+  }
+  client.send("POST /echo HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 1\r\n\r\nx");
+  const HttpAnswer refused = client.read_answer();
+  const Json error = Json::parse(refused.body, "body").at("error");
+  EXPECT_EQ(error.at("code").as_text(), "host_not_allowed");
+  EXPECT_NE(error.at("message").as_text().find("'evil.example'"), std::string::npos);
+}
+
+TEST(Hosts, BelongToTheAddress) {
+  const auto has = [](const char* address, const char* host) {
+    return HostNames(boost::asio::ip::make_address(address), {}).has(host);
+  };
+  EXPECT_TRUE(has("0.0.0.0", "192.168.1.7:8080"));  // an address is what no page can make lead elsewhere
+  EXPECT_TRUE(has("::", "[fe80::1]"));
+  EXPECT_TRUE(has("0.0.0.0", "localhost"));
+  EXPECT_FALSE(has("0.0.0.0", "evil.example"));
+  EXPECT_TRUE(has("192.168.1.7", "192.168.1.7"));
+  EXPECT_FALSE(has("192.168.1.7", "192.168.1.8"));
+  EXPECT_FALSE(has("192.168.1.7", "localhost"));
+  EXPECT_TRUE(has("::1", "127.0.0.1"));
+  EXPECT_TRUE(HostNames(boost::asio::ip::make_address("127.0.0.1"), {"*"}).has("any.example"));
+  for (const char* bad : {"", "http://a", "a b", "a,b", "a/b"}) {
+    EXPECT_ERROR(HostNames(boost::asio::ip::make_address("127.0.0.1"), {bad}), kInvalidArgument, "allowed host");
+  }
+}
+
+TEST(Origins, PagesOfOthersHaveNothingDone) {
+  int done = 0;
+  Router router;
+  router.add("POST", "/do", [&](const HttpRequest&, auto exchange) {
+    ++done;
+    exchange->send(text_response("done"));
+  });
+  HttpServerOptions options;
+  options.cors_origins = {"https://page.example"};
+  TestHttpServer server(options, std::move(router));
+  const auto status = [&](const HttpClient::Fields& fields) {
+    return server.client().request("POST", "/do", "{}", fields).status;
+  };
+  const std::pair<std::string, std::string> text{"Content-Type", "text/plain"};
+  EXPECT_EQ(status({text, {"Origin", "https://evil.example"}}), 403);
+  EXPECT_EQ(status({text, {"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "none"}}), 403);
+  EXPECT_EQ(status({text, {"Origin", "null"}}), 403);
+  EXPECT_EQ(status({text, {"Sec-Fetch-Site", "cross-site"}}), 403);
+  EXPECT_EQ(done, 0);
+  EXPECT_EQ(status({text}), 200);  // a program
+  EXPECT_EQ(status({text, {"Origin", "http://127.0.0.1"}, {"Sec-Fetch-Site", "same-origin"}}), 200);
+  EXPECT_EQ(status({text, {"Origin", "https://page.example"}, {"Sec-Fetch-Site", "cross-site"}}), 200);
+  EXPECT_EQ(done, 3);
+  // To look is harmless: the answer is kept from the page by the browser.
+  EXPECT_EQ(server.client().get("/show/a", {{"Sec-Fetch-Site", "cross-site"}}).status, 200);
+}
+
+TEST(Bodies, AreNotUnpacked) {
+  TestHttpServer server;
+  for (const char* encoding : {"gzip", "br", "deflate, gzip"}) {
+    const HttpAnswer answer = server.client().request("POST", "/echo", "x", {{"Content-Encoding", encoding}});
+    EXPECT_EQ(answer.status, 415) << encoding;
+    EXPECT_EQ(answer.field("accept-encoding"), "identity");
+  }
+  EXPECT_EQ(server.client().request("POST", "/echo", "x", {{"Content-Encoding", "identity"}}).body, "x");
 }
 
 class HttpTls : public testing::Test {
@@ -174,6 +267,22 @@ TEST_F(HttpTls, StopsWithOpenConnections) {
   EXPECT_EQ(busy.read_answer().body, "last");
   busy.close();
   stopping.join();
+}
+
+TEST_F(HttpTls, ANewCertificateIsForNewConnections) {
+  TestHttpServer server(options_);
+  HttpClient before = server.client(HttpClient::Security::kTls);
+  EXPECT_EQ(before.get("/health").body, "ok");
+  const std::string first = before.certificate();
+  write_self_signed(options_.tls_certificate, options_.tls_key);
+  server->reload_certificate();
+  HttpClient after = server.client(HttpClient::Security::kTls);
+  EXPECT_NE(after.certificate(), first);
+  EXPECT_EQ(after.get("/health").body, "ok");
+  EXPECT_EQ(before.get("/health").body, "ok");
+  std::ofstream(options_.tls_certificate) << "not a certificate";
+  EXPECT_ERROR(server->reload_certificate(), kBadFile, "cert.pem: no certificate in PEM");
+  EXPECT_EQ(server.client(HttpClient::Security::kTls).get("/health").body, "ok");
 }
 
 TEST_F(HttpTls, AKeyOfAnotherCertificateIsRefused) {

@@ -301,7 +301,7 @@ TEST_F(InspectTest, WhatMakesNoSenseIsToldByField) {
   expect(R"({"steer": [{"vector": "push", "layer": 77}]})", "wick.steer[0].layer", "77");
   expect(R"({"steer": [{"point": "blocks.0.hook_resid_post", "values": [1, 2]}]})", "wick.steer[0]", "2 values");
   expect(R"({"steer": [{"point": "blocks.*.hook_resid_post", "values": [1]}]})", "wick.steer[0].point", "every layer");
-  expect(R"({"steer": [{"point": "hook_embed", "values": [1e300]}]})", "wick.steer[0].values", "too large");
+  expect(R"({"steer": [{"point": "hook_embed", "values": [1e300]}]})", "wick.steer[0].values[0]", "too large");
   expect(R"({"steer": [{"vector": "push", "strength": 1e9}]})", "wick.steer[0].strength", "allowed");
   expect(R"({"edits": [{"site": "hook_embed"}]})", "wick.edits[0].kind", "missing");
   expect(R"({"edits": [{"site": "hook_embed", "kind": "melt"}]})", "wick.edits[0].kind", "melt");

@@ -79,9 +79,15 @@ bool HttpAnswer::has_field(std::string_view name) const {
   return std::any_of(fields.begin(), fields.end(), [&](const auto& field) { return field.first == name; });
 }
 
-HttpClient::HttpClient(uint16_t port, Security security) : connection_(std::make_unique<Connection>()) {
+HttpClient::HttpClient(uint16_t port, Security security, const std::string& from)
+    : connection_(std::make_unique<Connection>()) {
   connection_->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
+  address.sin_family = AF_INET;
+  if (!from.empty() && (inet_pton(AF_INET, from.c_str(), &address.sin_addr) != 1 ||
+                        bind(connection_->fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)) {
+    throw failed(cat("no connection from ", from));
+  }
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -199,6 +205,16 @@ HttpAnswer HttpClient::read_answer(std::string_view method) {
     answer.body = read_to_end();
   }
   return answer;
+}
+
+std::string HttpClient::certificate() const {
+  X509* certificate = SSL_get1_peer_certificate(connection_->ssl);
+  unsigned char* bytes = nullptr;
+  const int size = i2d_X509(certificate, &bytes);
+  const std::string der(reinterpret_cast<const char*>(bytes), static_cast<size_t>(std::max(0, size)));
+  OPENSSL_free(bytes);
+  X509_free(certificate);
+  return der;
 }
 
 void HttpClient::finish_sending() {

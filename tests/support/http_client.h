@@ -35,7 +35,8 @@ class HttpClient {
   enum class Security { kPlain, kTls };  // TLS without looking at the certificate
   using Fields = std::vector<std::pair<std::string, std::string>>;
 
-  explicit HttpClient(uint16_t port, Security security = Security::kPlain);
+  // `from` is the client's own address, of 127.0.0.0/8; empty: 127.0.0.1.
+  explicit HttpClient(uint16_t port, Security security = Security::kPlain, const std::string& from = {});
   ~HttpClient();
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
@@ -56,6 +57,8 @@ class HttpClient {
   std::string read_to_end();  // until the server closes
   bool is_at_end();           // waits for either a byte or the end
   bool is_reset();            // the same for an end that is an error
+
+  std::string certificate() const;  // of the server, as DER
 
   void finish_sending();  // closes this half only
   void close();

@@ -71,6 +71,7 @@ class TestHttpServer {
       }
       arrived.set();
     });
+    options.allowed_hosts.emplace_back("x");  // what requests in tests call it
     server_ = std::make_unique<HttpServer>(std::move(router), std::move(options));
   }
 

@@ -32,7 +32,8 @@ Grammar grammar_of(const std::string& param, const Make& make) {
   try {
     return make();
   } catch (const Error& error) {
-    throw RequestError(param, cat(param, ": ", error.what()));
+    const std::string_view said = error.what();  // "grammar: there is no rule 'root'" names it already
+    throw RequestError(param, said.starts_with(cat(param, ": ")) ? std::string(said) : cat(param, ": ", said));
   }
 }
 

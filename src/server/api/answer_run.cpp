@@ -2,18 +2,39 @@
 
 #include <cmath>
 
+#include "server/api/chat_request.h"
+#include "server/api/completion_request.h"
 #include "server/http/error_response.h"
 
 namespace wick {
 namespace {
 
+// The field at fault, if it is one of the request's, is the first word: "top_p must be ...", "grammar: ...".
+std::string_view param_of(std::string_view said) {
+  if (said.find("the prompt") != std::string_view::npos) return "prompt";
+  const std::string_view word = said.substr(0, said.find_first_of(" :"));
+  return ChatRequest::fields().has(word) || CompletionRequest::fields().has(word) ? word : std::string_view();
+}
+
 // A grammar that leads nowhere is the client's; a model that computes nonsense is ours.
 HttpResponse error_answer(const Error& error) {
+  const std::string_view said = error.what(), param = param_of(said);
   switch (error.code()) {
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kUnsupported: return error_response(400, error.what());
-    case ErrorCode::kOutOfMemory: return error_response(503, error.what());
-    default: return error_response(500, error.what());
+    case ErrorCode::kInvalidArgument: return error_response(400, said, {}, param, "invalid_value");
+    case ErrorCode::kUnsupported: return error_response(400, said, {}, param, "unsupported_value");
+    case ErrorCode::kOutOfMemory: return error_response(503, said, {}, {}, "out_of_memory");
+    default: return error_response(500, said, {}, {}, "model_failed");
+  }
+}
+
+// The same for whatever submitting it throws.
+HttpResponse error_answer(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& known) {
+    return error_answer(known);
+  } catch (...) {
+    return error_response(error);
   }
 }
 
@@ -43,7 +64,7 @@ void AnswerRun::start(std::vector<EngineRequest> prompts, HttpExchange& exchange
       const std::lock_guard lock(mutex_);
       if (id) ids_.push_back(*id);
     } catch (...) {
-      refusal = error_response(std::current_exception());
+      refusal = error_answer(std::current_exception());
     }
     if (!refusal) continue;
     {

@@ -139,7 +139,7 @@ void Api::run(const std::string& model, EngineRef engine, std::vector<EngineRequ
 
 void Api::chat(const HttpRequest& request, const Exchange& exchange) {
   const auto asked = EngineClock::now();
-  auto wanted = std::make_shared<const ChatRequest>(ChatRequest::parse(json_body(request)));
+  auto wanted = keep_with_room(ChatRequest::parse(json_body(request)), request);
   if (wanted->wick) check_may_inspect();
   with_engine(wanted->model, exchange, [=, this, owner = request.key_name](const std::string& model, EngineRef engine) {
     ChatJob job = make_chat_job(*wanted, *engine, grammars_);
@@ -167,7 +167,7 @@ void Api::chat(const HttpRequest& request, const Exchange& exchange) {
 
 void Api::completions(const HttpRequest& request, const Exchange& exchange) {
   const auto asked = EngineClock::now();
-  auto wanted = std::make_shared<const CompletionRequest>(CompletionRequest::parse(json_body(request)));
+  auto wanted = keep_with_room(CompletionRequest::parse(json_body(request)), request);
   if (wanted->wick) check_may_inspect();
   with_engine(wanted->model, exchange, [=, this, owner = request.key_name](const std::string& model, EngineRef engine) {
     const Tokenizer& tokenizer = engine->model().tokenizer();
@@ -197,7 +197,7 @@ void Api::completions(const HttpRequest& request, const Exchange& exchange) {
 }
 
 void Api::responses(const HttpRequest& request, const Exchange& exchange) {
-  const auto wanted = std::make_shared<const ResponsesRequest>(ResponsesRequest::parse(json_body(request)));
+  const auto wanted = keep_with_room(ResponsesRequest::parse(json_body(request)), request);
   if (wanted->background) return accept_background(request, exchange, *wanted);
   respond(wanted, make_answer_head("resp_", model_name(wanted->model)), exchange);
 }

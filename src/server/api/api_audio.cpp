@@ -9,6 +9,8 @@
 namespace wick {
 namespace {
 
+constexpr double kLongestSeconds = 4 * 3600;
+
 // One recording on its way: lives on a thread of the SpeechHost.
 class Transcription {
  public:
@@ -34,8 +36,11 @@ class Transcription {
 
  private:
   std::unique_ptr<AudioReader> open() const {
+    AudioOptions options;
+    options.longest_seconds = kLongestSeconds;
+    options.is_cancelled = [exchange = exchange_] { return exchange->is_closed(); };
     try {
-      return open_audio_in_memory(wanted_.file_name, std::as_bytes(std::span(wanted_.file)), body_);
+      return open_audio_in_memory(wanted_.file_name, std::as_bytes(std::span(wanted_.file)), body_, options);
     } catch (const Error& error) {
       throw RequestError("file", error.what(), "invalid_file");
     }
@@ -124,12 +129,12 @@ void Api::listen(const HttpRequest& request, const Exchange& exchange, SpeechTas
   if (!speech_ || speech_->names().empty()) {
     throw RequestError({}, "this server has no model for speech", "model_not_found", 404);
   }
-  const auto body = std::make_shared<const std::string>(request.body);
+  const std::shared_ptr<const std::string> body = keep_with_room(std::string(request.body), request);
   TranscriptionRequest wanted = TranscriptionRequest::parse(request, *body);
   const std::string model = wanted.model.empty() ? speech_->default_model() : wanted.model;
   if (!speech_->has(model)) throw RequestError("model", speech_->unknown(model), "model_not_found", 404);
   const auto job = std::make_shared<Transcription>(body, std::move(wanted), task, exchange);
-  if (!speech_->run([job, speech = speech_.get(), model] { job->run(*speech, model); })) {
+  if (!speech_->run(request.client_key, [job, speech = speech_.get(), model] { job->run(*speech, model); })) {
     HttpResponse busy =
         error_response(429, "Too many recordings wait to be written down; come back later.", {}, {}, "queue_full");
     busy.headers.emplace_back("Retry-After", "5");

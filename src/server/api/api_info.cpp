@@ -55,7 +55,7 @@ void Api::one_model(const HttpRequest& request, const Exchange& exchange) {
 }
 
 void Api::tokenize(const HttpRequest& request, const Exchange& exchange) {
-  auto wanted = std::make_shared<const TokenizeRequest>(TokenizeRequest::parse(json_body(request)));
+  auto wanted = keep_with_room(TokenizeRequest::parse(json_body(request)), request);
   with_engine(wanted->model, exchange, [wanted, exchange](const std::string&, const EngineRef& engine) {
     const TextModel& model = engine->model();
     TokenizeAnswer answer;
@@ -79,7 +79,7 @@ void Api::tokenize(const HttpRequest& request, const Exchange& exchange) {
 }
 
 void Api::detokenize(const HttpRequest& request, const Exchange& exchange) {
-  auto wanted = std::make_shared<const DetokenizeRequest>(DetokenizeRequest::fields().read(json_body(request)));
+  auto wanted = keep_with_room(DetokenizeRequest::fields().read(json_body(request)), request);
   with_engine(wanted->model, exchange, [wanted, exchange](const std::string&, const EngineRef& engine) {
     const Tokenizer& tokenizer = engine->model().tokenizer();
     for (size_t i = 0; i < wanted->tokens.size(); ++i) {

@@ -116,7 +116,7 @@ void Api::about_inspect(const HttpRequest& request, const Exchange& exchange) {
 template <typename Wanted, typename Work>
 void Api::look_inside(const HttpRequest& request, const Exchange& exchange, Work work) {
   check_may_inspect();
-  const auto wanted = std::make_shared<const Wanted>(Wanted::fields().read(json_body(request)));
+  const auto wanted = keep_with_room(Wanted::fields().read(json_body(request)), request);
   with_engine(wanted->model, exchange, [this, wanted, exchange, work](const std::string&, const EngineRef& engine) {
     const auto job = std::make_shared<InsideWork>(*inspector_, engine, exchange);
     const bool has_room = inspector_->run([job, wanted, work] {

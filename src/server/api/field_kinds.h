@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -102,6 +103,7 @@ struct FieldKind<V> {
     if (!value.is_number()) throw wrong_kind(place, value, "a number");
     check_range(place, value.as_number(), limits);
     out = static_cast<V>(value.as_number());
+    if (!std::isfinite(out)) throw RequestError(place, cat(place, " is too large for a float"));
   }
   static OrderedJson write(V value) { return static_cast<double>(value); }
 };

@@ -98,6 +98,10 @@ class Fields {
     return out;
   }
 
+  bool has(std::string_view name) const {
+    return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) { return field.name == name; });
+  }
+
   OrderedJson write(const T& value) const {
     OrderedJson object = OrderedJson::object();
     for (const Field& field : fields_) {

@@ -1,7 +1,6 @@
 #include "server/api/inspect_hooks.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/utf8.h"
 #include "interp/knockout.h"
@@ -11,15 +10,8 @@
 namespace wick {
 namespace {
 
-void check_finite(const std::vector<float>& values, const std::string& place) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) throw RequestError(place, cat(place, "[", i, "] is too large for a float"));
-  }
-}
-
 Tensor row_of(const std::vector<float>& values, const std::string& place) {
   if (values.empty()) throw RequestError(place, cat(place, " is missing"), "missing_required_parameter");
-  check_finite(values, place);
   return from_vector(values, {static_cast<int64_t>(values.size())});
 }
 

@@ -28,7 +28,7 @@ std::shared_ptr<WebSocketListener> Realtime::open(const HttpRequest& request) {
     }
     (host_->has(value) ? settings.model : settings.speech_model) = value;
   }
-  return std::make_shared<RealtimeSession>(*this, std::move(settings));
+  return std::make_shared<RealtimeSession>(*this, std::move(settings), request.client_key);
 }
 
 }  // namespace wick

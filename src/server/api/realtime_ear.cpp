@@ -19,9 +19,10 @@ double seconds_of(std::string_view pcm, int rate) { return static_cast<double>(p
 
 }  // namespace
 
-RealtimeEar::RealtimeEar(SpeechHost& host, std::weak_ptr<EarOwner> owner, EarSettings settings,
+RealtimeEar::RealtimeEar(SpeechHost& host, std::string client, std::weak_ptr<EarOwner> owner, EarSettings settings,
                          double most_unheard_seconds)
     : host_(host),
+      client_(std::move(client)),
       owner_(std::move(owner)),
       most_unheard_seconds_(most_unheard_seconds),
       pushed_rate_(settings.sample_rate),
@@ -76,7 +77,7 @@ bool RealtimeEar::add(Task task) {
 
 bool RealtimeEar::start_work() {
   if (is_working_) return true;
-  is_working_ = host_.run([self = shared_from_this()] { self->work(); });
+  is_working_ = host_.run(client_, [self = shared_from_this()] { self->work(); });
   return is_working_;
 }
 
@@ -96,7 +97,7 @@ void RealtimeEar::work() {
     run(task);
     const std::lock_guard lock(mutex_);
     unheard_seconds_ -= seconds_of(task.pcm, settings_.sample_rate);
-    if (!tasks_.empty() && host_.run([self = shared_from_this()] { self->work(); })) return;
+    if (!tasks_.empty() && host_.run(client_, [self = shared_from_this()] { self->work(); })) return;
   }
 }
 

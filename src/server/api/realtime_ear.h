@@ -41,7 +41,9 @@ class EarOwner {
 // faster than it is understood is taken in one go. Thread-safe. The SpeechHost must live longer than whoever calls.
 class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
  public:
-  RealtimeEar(SpeechHost& host, std::weak_ptr<EarOwner> owner, EarSettings settings, double most_unheard_seconds);
+  // `client`: whose jobs they are.
+  RealtimeEar(SpeechHost& host, std::string client, std::weak_ptr<EarOwner> owner, EarSettings settings,
+              double most_unheard_seconds);
 
   // These return false when the server has no room for it: too much unheard sound, or too many sessions.
   // Samples of 16 bits, little endian, at the sample rate of the settings.
@@ -79,6 +81,7 @@ class RealtimeEar : public std::enable_shared_from_this<RealtimeEar> {
   void tell(const Tell& tell);
 
   SpeechHost& host_;
+  const std::string client_;
   std::weak_ptr<EarOwner> owner_;
   const double most_unheard_seconds_;
 

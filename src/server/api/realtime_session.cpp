@@ -54,13 +54,13 @@ struct ItemPart {
 
 }  // namespace
 
-RealtimeSession::RealtimeSession(Realtime& realtime, RealtimeSettings settings)
-    : realtime_(realtime), id_(make_id("sess_")), settings_(std::move(settings)) {}
+RealtimeSession::RealtimeSession(Realtime& realtime, RealtimeSettings settings, std::string client)
+    : realtime_(realtime), id_(make_id("sess_")), client_(std::move(client)), settings_(std::move(settings)) {}
 
 void RealtimeSession::on_open(std::shared_ptr<WebSocket> socket) {
   const std::lock_guard lock(mutex_);
   output_ = std::make_shared<RealtimeOutput>(std::move(socket));
-  ear_ = std::make_shared<RealtimeEar>(*realtime_.speech_, weak_from_this(), ear_settings(),
+  ear_ = std::make_shared<RealtimeEar>(*realtime_.speech_, client_, weak_from_this(), ear_settings(),
                                        realtime_.options_.most_unheard_seconds);
   output_->send("session.created", {{"session", settings_.json(id_)}});
 }

@@ -20,7 +20,7 @@ class RealtimeSession : public WebSocketListener,
                         public EarOwner,
                         public std::enable_shared_from_this<RealtimeSession> {
  public:
-  RealtimeSession(Realtime& realtime, RealtimeSettings settings);
+  RealtimeSession(Realtime& realtime, RealtimeSettings settings, std::string client);
 
   void on_open(std::shared_ptr<WebSocket> socket) override;
   void on_text(std::string text) override;
@@ -57,7 +57,7 @@ class RealtimeSession : public WebSocketListener,
   ChatRequest chat_request(const RealtimeSettings& settings) const;
 
   Realtime& realtime_;
-  const std::string id_;
+  const std::string id_, client_;
   std::mutex mutex_;  // of what follows
   RealtimeSettings settings_;
   std::shared_ptr<RealtimeOutput> output_;

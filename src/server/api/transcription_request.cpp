@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "server/api/json_copy.h"
 #include "server/api/request_error.h"
@@ -17,7 +18,7 @@ OrderedJson value_of(const std::string& name, std::string_view text) {
   if (name == "temperature" || name == "seed") {
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size()) {
+    if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number)) {
       const auto whole = static_cast<int64_t>(std::clamp(number, -9e15, 9e15));
       return static_cast<double>(whole) == number ? OrderedJson(whole) : OrderedJson(number);
     }

@@ -26,6 +26,7 @@ class ByteStream {
 };
 
 std::unique_ptr<ByteStream> plain_stream(boost::asio::ip::tcp::socket socket);
-std::unique_ptr<ByteStream> tls_stream(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context& context);
+std::unique_ptr<ByteStream> tls_stream(boost::asio::ip::tcp::socket socket,
+                                       std::shared_ptr<boost::asio::ssl::context> context);
 
 }  // namespace wick

@@ -43,8 +43,9 @@ HttpFields Cors::fields(const HttpRequest& request) const {
 }
 
 bool Cors::admits(const HttpRequest& request) const {
-  const auto origin = request.header("origin");
-  if (!origin || allows(*origin)) return true;
+  const auto origin = request.header("origin"), site = request.header("sec-fetch-site");
+  if (!origin) return all_ || site != "cross-site";
+  if (allows(*origin) || site == "same-origin") return true;  // so it is behind a proxy, too
   const size_t scheme = origin->find("://");
   return scheme != std::string_view::npos && origin->substr(scheme + 3) == request.header("host").value_or("");
 }

@@ -16,8 +16,8 @@ class Cors {
 
   // Fields of an answer to a page of that origin; none when there is no origin or it is not allowed.
   HttpFields fields(const HttpRequest& request) const;
-  // Whether a web socket may be opened from where the request comes: a program, a page of this server or of an allowed
-  // origin. Browsers leave that to the server.
+  // Whether a request that does something may come from where it comes: a program, a page of this server or of an
+  // allowed origin. Browsers send forms, plain texts and web sockets from any page, and leave that to the server.
   bool admits(const HttpRequest& request) const;
   // Further fields when the browser asks before the real request; `methods` is what the path allows.
   HttpFields preflight_fields(const HttpRequest& request, std::string_view methods) const;

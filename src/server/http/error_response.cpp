@@ -27,13 +27,18 @@ void append_text_or_null(std::string& out, std::string_view text) {
   }
 }
 
-int status_of(ErrorCode code) {
+struct Kind {
+  int status;
+  std::string_view word;
+};
+
+Kind kind_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kBadFile:
-    case ErrorCode::kUnsupported: return 400;
-    case ErrorCode::kOutOfMemory: return 503;
-    default: return 500;
+    case ErrorCode::kInvalidArgument: return {400, "invalid_value"};
+    case ErrorCode::kBadFile: return {400, "invalid_file"};
+    case ErrorCode::kUnsupported: return {400, "unsupported"};
+    case ErrorCode::kOutOfMemory: return {503, "out_of_memory"};
+    default: return {500, "internal_error"};
   }
 }
 
@@ -59,14 +64,14 @@ HttpResponse error_response(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const Error& known) {
-    const bool unsupported = known.code() == ErrorCode::kUnsupported;
-    return error_response(status_of(known.code()), known.what(), {}, {}, unsupported ? "unsupported" : "");
+    const auto [status, word] = kind_of(known.code());
+    return error_response(status, known.what(), {}, {}, word);
   } catch (const std::bad_alloc&) {
-    return error_response(503, "There is not enough memory for this request.");
+    return error_response(503, "There is not enough memory for this request.", {}, {}, "out_of_memory");
   } catch (const std::exception& other) {
-    return error_response(500, other.what());
+    return error_response(500, other.what(), {}, {}, "internal_error");
   } catch (...) {
-    return error_response(500, "The request failed for a reason without a name.");
+    return error_response(500, "The request failed for a reason without a name.", {}, {}, "internal_error");
   }
 }
 

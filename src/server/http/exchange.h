@@ -21,12 +21,25 @@ struct HttpRequest {
   HttpFields query;    // decoded
   HttpFields headers;  // names in lower case
   std::string body;
-  std::string client;    // address of the other side
-  std::string key_name;  // which API key it came with; empty when none are asked for
+  std::string client;                // address of the other side
+  std::string client_key;            // whose share of what all have the request counts to: see client_key()
+  std::string key_name;              // which API key it came with; empty when none are asked for
+  std::shared_ptr<const void> room;  // the body's share of the memory for bodies
 
   // The first of that name (lower case); empty: none.
   std::optional<std::string_view> header(std::string_view name) const;
 };
+
+// What was read from a request's body, which keeps the body's share of the memory as long as it lives.
+template <typename T>
+std::shared_ptr<const T> keep_with_room(T read, const HttpRequest& request) {
+  struct Kept {
+    T read;
+    std::shared_ptr<const void> room;
+  };
+  const auto kept = std::make_shared<const Kept>(Kept{std::move(read), request.room});
+  return {kept, &kept->read};
+}
 
 struct HttpResponse {
   int status = 200;

@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <boost/asio/bind_executor.hpp>
@@ -48,6 +49,24 @@ void notice_lost_peers(tcp::socket& socket) {
 #endif
 }
 
+// Each connection takes a file, of which a process often gets 1,024 unless it asks.
+void allow_open_files(int connections) {
+  constexpr rlim_t kOthers = 512;  // of models, journal, log
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const rlim_t wanted = std::min(limit.rlim_max, static_cast<rlim_t>(connections) + kOthers);
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = wanted;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+asio::ip::address listening_address(const std::string& text) {
+  SystemError error;
+  const auto address = asio::ip::make_address(text == "localhost" ? "127.0.0.1" : text, error);
+  if (!error) return address;
+  throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(text), " is not an IPv4 or IPv6 address"));
+}
+
 }  // namespace
 
 class HttpServer::Impl {
@@ -57,6 +76,9 @@ class HttpServer::Impl {
 
   uint16_t port() const { return port_; }
   std::string url() const;
+  bool is_local() const { return address_.is_loopback(); }
+  void replace_keys(std::shared_ptr<const ApiKeys> keys);
+  void reload_certificate();
   void stop(std::chrono::milliseconds grace);
   void wait();
 
@@ -67,6 +89,9 @@ class HttpServer::Impl {
   void accept();
   void on_accepted(const SystemError& error, tcp::socket socket);
   void turn_away(tcp::socket socket);
+  std::optional<Session::Kind> make_room(const std::string& client);  // empty: there is none; with the lock held
+  template <typename Of>
+  bool close_idlest(std::chrono::milliseconds patience, const Of& of);  // the same, of sessions for which that holds
   void forget(Session& session);
   template <typename Act>
   void for_each_session(const Act& act);  // on the executor of each
@@ -74,14 +99,17 @@ class HttpServer::Impl {
   HttpServerOptions options_;
   Router router_;
   Cors cors_;
-  std::optional<asio::ssl::context> tls_;
-  asio::thread_pool workers_;
+  asio::ip::address address_;
+  HostNames hosts_;
+  KeyGuard keys_;
+  asio::thread_pool workers_, large_body_workers_;
   SessionContext context_;
   Gauge* connections_gauge_ = nullptr;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<Session*, std::shared_ptr<Session>> sessions_;
+  std::shared_ptr<asio::ssl::context> tls_;  // null: none
   bool stopped_ = false;
 
   asio::io_context io_;  // goes before what its handlers use
@@ -97,15 +125,29 @@ HttpServer::Impl::Impl(Router router, HttpServerOptions options)
     : options_(std::move(options)),
       router_(std::move(router)),
       cors_(options_.cors_origins),
+      address_(listening_address(options_.address)),
+      hosts_(address_, options_.allowed_hosts),
+      keys_(options_.keys, options_.limits),
       workers_(static_cast<size_t>(std::max(1, options_.worker_threads))),
-      context_{options_, router_, cors_, workers_, {1}, {false}, [this](Session& session) { forget(session); }},
+      large_body_workers_(static_cast<size_t>(std::max(1, options_.large_body_threads))),
+      context_{options_,
+               router_,
+               cors_,
+               hosts_,
+               keys_,
+               workers_,
+               large_body_workers_,
+               std::make_shared<BodyMemory>(options_.limits),
+               {1},
+               {false},
+               [this](Session& session) { forget(session); }},
       io_(options_.io_threads),
       acceptor_strand_(io_.get_executor()),
       acceptor_(acceptor_strand_),
       accept_again_(acceptor_strand_),
       keep_running_(io_.get_executor()) {
   check_options();
-  if (!options_.tls_certificate.empty()) tls_ = tls_context(options_.tls_certificate, options_.tls_key);
+  if (!options_.tls_certificate.empty()) reload_certificate();
   if (options_.metrics) {
     connections_gauge_ = &options_.metrics->gauge("wick_http_connections", "Connections that are open.");
   }
@@ -116,8 +158,10 @@ HttpServer::Impl::Impl(Router router, HttpServerOptions options)
 
 HttpServer::Impl::~Impl() {
   stop(std::chrono::milliseconds(0));
-  workers_.stop();
-  workers_.join();
+  for (asio::thread_pool* workers : {&workers_, &large_body_workers_}) {
+    workers->stop();
+    workers->join();
+  }
   keep_running_.reset();
   io_.stop();
   for (std::thread& thread : threads_) thread.join();
@@ -140,21 +184,20 @@ void HttpServer::Impl::check_options() const {
   const HttpLimits& limits = options_.limits;
   if (options_.io_threads < 1 || options_.io_threads > 64)
     refuse(cat("io threads: ", options_.io_threads, " is not 1 to 64"));
-  if (options_.worker_threads < 1 || options_.worker_threads > 1024) {
-    refuse(cat("worker threads: ", options_.worker_threads, " is not 1 to 1024"));
+  for (const int threads : {options_.worker_threads, options_.large_body_threads}) {
+    if (threads < 1 || threads > 1024) refuse(cat("worker threads: ", threads, " is not 1 to 1024"));
   }
   if (options_.tls_certificate.empty() != options_.tls_key.empty()) refuse("TLS needs a certificate and a key");
-  if (limits.connections < 1) refuse(cat("limit of connections: ", limits.connections, " is not positive"));
+  for (const int count : {limits.connections, limits.client_connections}) {
+    if (count < 1) refuse(cat("limit of connections: ", count, " is not positive"));
+  }
   if (limits.header_bytes < 256) refuse(cat("limit of the header: ", limits.header_bytes, " bytes are too few"));
 }
 
 void HttpServer::Impl::listen() {
+  allow_open_files(options_.limits.connections + options_.limits.health_connections);
   SystemError error;
-  const auto address = asio::ip::make_address(options_.address == "localhost" ? "127.0.0.1" : options_.address, error);
-  if (error) {
-    throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(options_.address), " is not an IPv4 or IPv6 address"));
-  }
-  const tcp::endpoint endpoint(address, options_.port);
+  const tcp::endpoint endpoint(address_, options_.port);
   const auto check = [&](std::string_view what) {
     if (error) {
       throw Error(ErrorCode::kIo,
@@ -173,7 +216,8 @@ void HttpServer::Impl::listen() {
 
 std::string HttpServer::Impl::url() const {
   const bool is_v6 = options_.address.find(':') != std::string::npos;
-  return cat(tls_ ? "https://" : "http://", is_v6 ? "[" : "", options_.address, is_v6 ? "]:" : ":", port_);
+  return cat(options_.tls_certificate.empty() ? "http://" : "https://", is_v6 ? "[" : "", options_.address,
+             is_v6 ? "]:" : ":", port_);
 }
 
 void HttpServer::Impl::accept() {
@@ -202,9 +246,9 @@ void HttpServer::Impl::on_accepted(const SystemError& error, tcp::socket socket)
   {
     const std::lock_guard lock(mutex_);
     if (context_.stopping) return;
-    if (sessions_.size() < static_cast<size_t>(options_.limits.connections)) {
-      auto stream = tls_ ? tls_stream(std::move(socket), *tls_) : plain_stream(std::move(socket));
-      session = std::make_shared<Session>(context_, std::move(stream), executor, peer.address().to_string());
+    if (const auto kind = make_room(client_key(peer.address()))) {
+      auto stream = tls_ ? tls_stream(std::move(socket), tls_) : plain_stream(std::move(socket));
+      session = std::make_shared<Session>(context_, std::move(stream), executor, peer.address(), *kind);
       sessions_.emplace(session.get(), session);
     }
   }
@@ -213,9 +257,48 @@ void HttpServer::Impl::on_accepted(const SystemError& error, tcp::socket socket)
   asio::post(executor, [session] { session->start(); });
 }
 
+template <typename Of>
+bool HttpServer::Impl::close_idlest(std::chrono::milliseconds patience, const Of& of) {
+  Session* idlest = nullptr;
+  for (const auto& [session, unused] : sessions_) {
+    if (of(*session) && (!idlest || session->waiting_since() < idlest->waiting_since())) idlest = session;
+  }
+  if (!idlest || idlest->waiting_since() > Session::Clock::now() - patience) return false;
+  idlest->stop_waiting();
+  asio::post(idlest->executor(), [session = idlest->shared_from_this()] { session->cut_off(); });
+  return true;
+}
+
+std::optional<Session::Kind> HttpServer::Impl::make_room(const std::string& client) {
+  using Kind = Session::Kind;
+  const HttpLimits& limits = options_.limits;
+  if (sessions_.size() < static_cast<size_t>(std::min(limits.connections, limits.client_connections))) {
+    return Kind::kUsual;
+  }
+  std::unordered_map<std::string_view, int> of_client;
+  int usual = 0, health = 0;
+  for (const auto& [session, unused] : sessions_) {
+    ++(session->kind() == Kind::kUsual ? usual : health);
+    if (session->kind() == Kind::kUsual) ++of_client[session->client_key()];
+  }
+  const bool is_greedy = of_client[client] >= limits.client_connections;
+  if (!is_greedy && usual < limits.connections) return Kind::kUsual;
+  int most = 0;
+  for (const auto& [unused, count] : of_client) most = std::max(most, count);
+  const auto is_of_greediest = [&](const Session& session) {
+    if (session.kind() != Kind::kUsual) return false;
+    return is_greedy ? session.client_key() == client : of_client[session.client_key()] == most;
+  };
+  if (close_idlest(limits.patience, is_of_greediest)) return Kind::kUsual;
+  const auto is_health = [](const Session& session) { return session.kind() == Kind::kHealth; };
+  const std::chrono::milliseconds none{0};  // the newest is answered before as many others come
+  if (health < limits.health_connections || close_idlest(none, is_health)) return Kind::kHealth;
+  return std::nullopt;
+}
+
 // Best effort: the client may still be sending, and nobody listens to it.
 void HttpServer::Impl::turn_away(tcp::socket socket) {
-  if (tls_) return;
+  if (!options_.tls_certificate.empty()) return;
   const HttpResponse response = error_response(503, "The server has as many connections as it may have.");
   SystemError ignored;
   socket.non_blocking(true, ignored);
@@ -263,6 +346,17 @@ void HttpServer::Impl::stop(std::chrono::milliseconds grace) {
   changed_.notify_all();
 }
 
+void HttpServer::Impl::replace_keys(std::shared_ptr<const ApiKeys> keys) {
+  if (!keys != !keys_.asks()) throw Error(ErrorCode::kInvalidArgument, "API keys cannot be turned on or off");
+  keys_.replace(std::move(keys));
+}
+
+void HttpServer::Impl::reload_certificate() {
+  auto context = std::make_shared<asio::ssl::context>(tls_context(options_.tls_certificate, options_.tls_key));
+  const std::lock_guard lock(mutex_);
+  tls_ = std::move(context);
+}
+
 void HttpServer::Impl::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return stopped_; });
@@ -273,7 +367,10 @@ HttpServer::HttpServer(Router router, HttpServerOptions options)
 HttpServer::~HttpServer() = default;
 uint16_t HttpServer::port() const { return impl_->port(); }
 std::string HttpServer::url() const { return impl_->url(); }
+bool HttpServer::is_local() const { return impl_->is_local(); }
 void HttpServer::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }
 void HttpServer::wait() { impl_->wait(); }
+void HttpServer::replace_keys(std::shared_ptr<const ApiKeys> keys) { impl_->replace_keys(std::move(keys)); }
+void HttpServer::reload_certificate() { impl_->reload_certificate(); }
 
 }  // namespace wick

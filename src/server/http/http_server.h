@@ -20,12 +20,14 @@ struct HttpServerOptions {
   uint16_t port = 0;                               // 0: any that is free
   int io_threads = 1;                              // connections are shared out among them
   int worker_threads = 4;                          // on which handlers run that are not quick
+  int large_body_threads = 2;                      // the same for requests with large bodies
   std::filesystem::path tls_certificate, tls_key;  // both or neither
   HttpLimits limits;
-  std::vector<std::string> cors_origins;  // see Cors
-  std::shared_ptr<const ApiKeys> keys;    // null: no key is asked for
-  std::shared_ptr<RequestLog> log;        // null: none
-  std::shared_ptr<Metrics> metrics;       // null: none
+  std::vector<std::string> cors_origins;   // see Cors
+  std::vector<std::string> allowed_hosts;  // see HostNames
+  std::shared_ptr<const ApiKeys> keys;     // null: no key is asked for
+  std::shared_ptr<RequestLog> log;         // null: none
+  std::shared_ptr<Metrics> metrics;        // null: none
 };
 
 // Serves the routes from construction on, on threads of its own. Throws Error(kIo) when the address cannot be had,
@@ -39,12 +41,18 @@ class HttpServer {
 
   uint16_t port() const;
   std::string url() const;  // "http://127.0.0.1:8080"
+  bool is_local() const;    // only this machine reaches it
 
   // Accepts nothing more, closes idle connections, waits until running answers are finished, at most `grace`, and cuts
   // off what is left. Thread-safe, but not from inside a handler. A second call waits, too.
   void stop(std::chrono::milliseconds grace = std::chrono::milliseconds(0));
   // Sleeps until somebody has called stop() and it is done.
   void wait();
+
+  // From the next request on. Keys cannot be turned on or off: throws Error(kInvalidArgument).
+  void replace_keys(std::shared_ptr<const ApiKeys> keys);
+  // Reads certificate and key anew, for the next connections. Throws Error(kBadFile) and keeps the old ones.
+  void reload_certificate();
 
  private:
   class Impl;

@@ -1,6 +1,7 @@
 #include "server/http/request_log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,8 +38,17 @@ void append_member(std::string& out, std::string_view name, std::string_view tex
 
 RequestLog::RequestLog(const std::filesystem::path& path, Bodies bodies) : bodies_(bodies) {
   owned_ = path != "-";
-  fd_ = owned_ ? open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : STDERR_FILENO;
+  const mode_t mode = wants_bodies() ? 0600 : 0640;
+  fd_ = owned_ ? open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, mode) : STDERR_FILENO;
   if (fd_ < 0) throw Error(ErrorCode::kIo, cat(path, ": cannot be opened for the log: ", std::strerror(errno)));
+  struct stat facts {};
+  const bool is_file = owned_ && fstat(fd_, &facts) == 0 && S_ISREG(facts.st_mode);
+  if (!is_file || !wants_bodies() || (facts.st_mode & 0077) == 0) return;
+  if (fchmod(fd_, facts.st_mode & 0700) == 0) return;
+  const int reason = errno;
+  close(fd_);
+  throw Error(ErrorCode::kIo,
+              cat(path, ": others may read what is asked, and that cannot be changed: ", std::strerror(reason)));
 }
 
 RequestLog::~RequestLog() {

@@ -28,9 +28,12 @@ class RequestReader {
   bool body_is_complete() const { return has_head_ && parser_.is_done(); }
   bool keep_alive() const { return has_head_ && !is_bad_ && parser_.keep_alive(); }
   bool is_http10() const { return has_head_ && parser_.get().version() == 10; }
+  void forget_body() { std::string().swap(parser_.get().body()); }
   // The client waits for "100 Continue" before it sends the body.
   bool awaits_continue() const { return awaits_continue_; }
   uint64_t bytes() const { return bytes_; }
+  // Of the body, as much as is there.
+  size_t body_bytes() const { return request_.body.empty() ? parser_.get().body().size() : request_.body.size(); }
 
  private:
   Step bad(int status, std::string_view message);

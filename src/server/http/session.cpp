@@ -21,16 +21,19 @@ constexpr size_t kMaxPipelined = 64 << 10;  // read ahead while a request is bei
 }  // namespace
 
 Session::Session(SessionContext& context, std::unique_ptr<ByteStream> stream, asio::any_io_executor executor,
-                 std::string client)
+                 const asio::ip::address& client, Kind kind)
     : context_(context),
       limits_(context.options.limits),
       stream_(std::move(stream)),
       executor_(executor),
-      client_(std::move(client)),
+      client_(client.to_string()),
+      client_key_(wick::client_key(client)),
+      kind_(kind),
+      waiting_since_(Clock::now().time_since_epoch().count()),
       timer_(executor) {}
 
 void Session::start() {
-  set_deadline(limits_.header_time);
+  set_deadline(kind_ == Kind::kHealth ? std::min(limits_.header_time, kHealthTime) : limits_.header_time);
   stream_->handshake([self = shared_from_this(), this](ErrorCode error) {
     if (phase_ == Phase::kClosed) return;
     if (error || context_.stopping) return close();
@@ -85,8 +88,9 @@ void Session::parse() {
     }
     if (buffer_.size() == 0) return;
     phase_ = Phase::kHeader;
-    set_deadline(limits_.header_time);
+    if (kind_ == Kind::kUsual) set_deadline(limits_.header_time);
     reader_.emplace(limits_);
+    room_ = context_.body_memory->room(client_key_);
     route_ = nullptr;
     pattern_ = {};
     cors_fields_.clear();
@@ -102,7 +106,9 @@ void Session::parse() {
   }
   while (phase_ == Phase::kHeader || phase_ == Phase::kBody) {
     switch (reader_->read(buffer_)) {
-      case RequestReader::Step::kMore: return;
+      case RequestReader::Step::kMore:
+        if (phase_ == Phase::kBody) has_room();
+        return;
       case RequestReader::Step::kBad: return reject(reader_->problem());
       case RequestReader::Step::kHead: on_head(); break;
       case RequestReader::Step::kWhole: on_request(); break;
@@ -114,6 +120,7 @@ void Session::on_head() {
   HttpRequest& request = reader_->request();
   request.id = entry_.id;
   request.client = client_;
+  request.client_key = client_key_;
   entry_.method = request.method;
   entry_.path = request.path;
   is_head_request_ = request.method == "HEAD";
@@ -124,7 +131,8 @@ void Session::on_head() {
   if (!is_admitted(match)) return;
   if (reader_->body_is_complete()) return on_request();
   phase_ = Phase::kBody;
-  set_deadline(limits_.body_time);
+  body_end_ = Clock::now() + limits_.body_time;
+  set_body_deadline();
   if (reader_->awaits_continue() && buffer_.size() == 0) {
     queue_.append("HTTP/1.1 100 Continue\r\n\r\n");
     pump();
@@ -133,6 +141,13 @@ void Session::on_head() {
 
 bool Session::is_admitted(const Router::Match& match) {
   HttpRequest& request = reader_->request();
+  if (const auto host = request.header("host"); host && !context_.hosts.has(*host)) {
+    reject(error_response(403,
+                          cat("This server does not answer to the name ", in_quotes(*host),
+                              "; it was started without --allow-host for it."),
+                          {}, {}, "host_not_allowed"));
+    return false;
+  }
   if (request.method == "OPTIONS" && (request.path == "*" || !match.pattern.empty())) {
     HttpResponse response;
     response.status = 204;
@@ -152,12 +167,54 @@ bool Session::is_admitted(const Router::Match& match) {
     reject(std::move(response));
     return false;
   }
-  if (!context_.options.keys || match.route->options.is_public) return true;
+  return may_ask(match) && has_key(*match.route);
+}
+
+bool Session::may_ask(const Router::Match& match) {
+  const HttpRequest& request = reader_->request();
+  const RouteOptions& options = match.route->options;
+  if (kind_ == Kind::kHealth && !(options.quick && options.is_public)) {
+    HttpResponse response = error_response(503, "The server has as many connections as it may have.");
+    response.headers.emplace_back("Retry-After", "1");
+    reject(std::move(response));
+    return false;
+  }
+  const bool is_safe = request.method == "GET" || request.method == "HEAD";
+  if (!is_safe && !context_.cors.admits(request)) {
+    reject(error_response(403,
+                          cat("Requests from pages of ", in_quotes(request.header("origin").value_or("other sites")),
+                              " are not allowed here; the server was started without --cors for them."),
+                          {}, {}, "origin_not_allowed"));
+    return false;
+  }
+  const std::string_view encoding = request.header("content-encoding").value_or("identity");
+  if (encoding != "identity") {
+    HttpResponse response = error_response(
+        415, cat("Bodies in the encoding ", in_quotes(encoding), " are not read here; send them as they are."), {}, {},
+        "unsupported_content_encoding");
+    response.headers.emplace_back("Accept-Encoding", "identity");
+    reject(std::move(response));
+    return false;
+  }
+  return true;
+}
+
+bool Session::has_key(const Route& route) {
+  HttpRequest& request = reader_->request();
+  if (!context_.keys.asks() || route.options.is_public) return true;
   std::string_view token = bearer_token(request.header("authorization").value_or(""));
-  if (token.empty() && match.route->web_socket) token = protocol_key(request);
-  request.key_name = context_.options.keys->name_of(token);
+  if (token.empty() && route.web_socket) token = protocol_key(request);
+  const KeyGuard::Answer answer = context_.keys.look(client_key_, token);
+  request.key_name = answer.name;
   entry_.key_name = request.key_name;
-  if (!request.key_name.empty()) return true;
+  if (answer.verdict == KeyGuard::Verdict::kRight) return true;
+  if (answer.verdict == KeyGuard::Verdict::kTooMany) {
+    HttpResponse response = error_response(429, "Too many wrong API keys came from this address; try again later.", {},
+                                           {}, "too_many_wrong_keys");
+    response.headers.emplace_back("Retry-After", cat(answer.wait.count()));
+    reject(std::move(response));
+    return false;
+  }
   HttpResponse response = error_response(
       401,
       token.empty() ? "An API key is needed: send 'Authorization: Bearer <key>'." : "The API key is not known here.",
@@ -167,19 +224,32 @@ bool Session::is_admitted(const Router::Match& match) {
   return false;
 }
 
+bool Session::has_room() {
+  if (room_->resize(reader_->body_bytes())) return true;
+  HttpResponse response =
+      error_response(503, "The server holds as many large bodies as it may; come back later.", {}, {}, "overloaded");
+  response.headers.emplace_back("Retry-After", "1");
+  reject(std::move(response));
+  return false;
+}
+
 void Session::on_request() {
+  if (!has_room()) return;
   phase_ = Phase::kAnswer;
+  stop_waiting();
   clear_deadline();
-  keep_alive_ = reader_->keep_alive();
+  keep_alive_ = reader_->keep_alive() && kind_ == Kind::kUsual;
   ended_ = false;
   auto request = std::make_shared<HttpRequest>(std::move(reader_->request()));
+  request->room = std::exchange(room_, nullptr);
   if (context_.options.log && context_.options.log->wants_bodies()) {
     entry_.request_body = request->body.substr(0, RequestLog::kMaxBody);
   }
   link_ = std::make_shared<AnswerLink>(shared_from_this());
   if (route_->web_socket) return ask_for_web_socket(request);
   if (route_->options.quick) return run_handler(route_->handler, *request, link_);
-  asio::post(context_.workers,
+  const bool is_large = request->body.size() > limits_.large_body_bytes;
+  asio::post(is_large ? context_.large_body_workers : context_.workers,
              [route = route_, request, link = link_] { run_handler(route->handler, *request, link); });
 }
 
@@ -211,6 +281,13 @@ void Session::set_deadline(std::chrono::milliseconds time) {
   if (deadline_ < armed_for_) arm_timer(deadline_);
 }
 
+// For the whole body, and until then for as much of it as its least rate makes.
+void Session::set_body_deadline() {
+  bytes_before_ = reader_->bytes();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(body_end_ - Clock::now());
+  set_deadline(std::min(limits_.rate_time, left));
+}
+
 // The timer runs to the earliest deadline asked for and looks again then: moving a deadline back costs nothing.
 void Session::arm_timer(Clock::time_point time) {
   armed_for_ = time;
@@ -229,8 +306,15 @@ void Session::on_deadline() {
   switch (phase_) {
     case Phase::kHeader:
       return reject(error_response(408, cat("The header took longer than ", limits_.header_time.count(), " ms.")));
-    case Phase::kBody:
+    case Phase::kBody: {
+      const auto came = static_cast<double>(reader_->bytes() - bytes_before_);
+      const double seconds = std::chrono::duration<double>(limits_.rate_time).count();
+      if (Clock::now() < body_end_ && came < static_cast<double>(limits_.body_rate) * seconds) {
+        return reject(error_response(408, cat("The body came slower than ", limits_.body_rate, " bytes per second.")));
+      }
+      if (Clock::now() < body_end_) return set_body_deadline();
       return reject(error_response(408, cat("The body took longer than ", limits_.body_time.count(), " ms.")));
+    }
     case Phase::kAnswer: return cut_off();
     case Phase::kWebSocket: return on_silence();
     default: return close();

@@ -13,8 +13,11 @@
 
 #include "server/http/answer_link.h"
 #include "server/http/byte_stream.h"
+#include "server/http/client_shares.h"
 #include "server/http/cors.h"
+#include "server/http/host_names.h"
 #include "server/http/http_server.h"
+#include "server/http/key_guard.h"
 #include "server/http/output_queue.h"
 #include "server/http/request_reader.h"
 #include "server/http/response_head.h"
@@ -29,7 +32,11 @@ struct SessionContext {
   const HttpServerOptions& options;
   const Router& router;
   const Cors& cors;
+  const HostNames& hosts;
+  KeyGuard& keys;
   boost::asio::thread_pool& workers;
+  boost::asio::thread_pool& large_body_workers;
+  std::shared_ptr<BodyMemory> body_memory;
   std::atomic<uint64_t> next_id{1};
   std::atomic<bool> stopping{false};
   std::function<void(Session&)> closed;
@@ -40,8 +47,12 @@ struct SessionContext {
 // while its answer is being made; only the listener of a web socket that has too much to hear lets it wait.
 class Session : public AnswerSink, public WebSocketSink, public std::enable_shared_from_this<Session> {
  public:
+  using Clock = std::chrono::steady_clock;
+
+  // kHealth: one beyond the limit of connections. It has a short time for one health check and gets nothing else.
+  enum class Kind : uint8_t { kUsual, kHealth };
   Session(SessionContext& context, std::unique_ptr<ByteStream> stream, boost::asio::any_io_executor executor,
-          std::string client);
+          const boost::asio::ip::address& client, Kind kind);
 
   void start();
   void post(AnswerEvent event) override;  // on any thread; so the next two
@@ -52,10 +63,16 @@ class Session : public AnswerSink, public WebSocketSink, public std::enable_shar
   void cut_off();    // the same, and forgets what the client has not taken
   const boost::asio::any_io_executor& executor() const { return executor_; }
 
+  // These on any thread, too.
+  Kind kind() const { return kind_; }
+  const std::string& client_key() const { return client_key_; }
+  // Since when it has waited for a whole request; max(): it has one.
+  Clock::time_point waiting_since() const { return Clock::time_point(Clock::duration(waiting_since_)); }
+  void stop_waiting() { waiting_since_ = Clock::duration::max().count(); }
+
  private:
-  using Clock = std::chrono::steady_clock;
   using ErrorCode = boost::system::error_code;
-  static constexpr std::chrono::milliseconds kDrainTime{2000};
+  static constexpr std::chrono::milliseconds kDrainTime{2000}, kHealthTime{2000};
   enum class Phase {
     kHandshake,
     kIdle,    // between requests
@@ -73,8 +90,11 @@ class Session : public AnswerSink, public WebSocketSink, public std::enable_shar
   void on_client_end(ErrorCode error);
   void parse();
   void on_head();
+  bool has_room();  // for what there is of the body; else it is answered already
   void on_request();
-  bool is_admitted(const Router::Match& match);  // else it is answered already
+  bool is_admitted(const Router::Match& match);  // else it is answered already; so the next two
+  bool may_ask(const Router::Match& match);
+  bool has_key(const Route& route);
 
   // Answering (session_answer.cpp)
   void on_answer(AnswerEvent event);
@@ -107,6 +127,7 @@ class Session : public AnswerSink, public WebSocketSink, public std::enable_shar
 
   // Time
   void set_deadline(std::chrono::milliseconds time);
+  void set_body_deadline();
   void clear_deadline() { deadline_ = Clock::time_point::max(); }
   void arm_timer(Clock::time_point time);
   void on_deadline();
@@ -115,11 +136,16 @@ class Session : public AnswerSink, public WebSocketSink, public std::enable_shar
   const HttpLimits& limits_;
   std::unique_ptr<ByteStream> stream_;
   boost::asio::any_io_executor executor_;
-  std::string client_;
+  const std::string client_, client_key_;
+  const Kind kind_;
+  std::atomic<Clock::rep> waiting_since_;
   Phase phase_ = Phase::kHandshake;
 
   boost::beast::flat_buffer buffer_;
   std::optional<RequestReader> reader_;
+  std::shared_ptr<BodyMemory::Room> room_;  // of what is being read
+  Clock::time_point body_end_;
+  uint64_t bytes_before_ = 0;  // of the request, when the time for some more of the body began
   bool reading_ = false;
   bool input_ended_ = false;
   uint64_t drained_ = 0;

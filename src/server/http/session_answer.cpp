@@ -41,8 +41,10 @@ void Session::reject(HttpResponse response) {
   phase_ = Phase::kAnswer;
   clear_deadline();
   ended_ = false;
-  keep_alive_ = reader_->keep_alive() && reader_->body_is_complete();
+  keep_alive_ = reader_->keep_alive() && reader_->body_is_complete() && kind_ == Kind::kUsual;
   if (entry_.method.empty()) entry_.method = reader_->request().method;
+  reader_->forget_body();
+  room_.reset();
   send(std::move(response));
 }
 
@@ -145,6 +147,7 @@ void Session::on_answered() {
   if (is_broken_ && framing_ == BodyFraming::kToTheEnd) return cut_off();  // a plain end would look like the whole
   if (!keep_alive_ || input_ended_ || context_.stopping || web_socket_) return leave();
   phase_ = Phase::kIdle;
+  waiting_since_ = Clock::now().time_since_epoch().count();
   set_deadline(limits_.idle_time);
   parse();
   read_more();
@@ -152,6 +155,7 @@ void Session::on_answered() {
 
 void Session::leave() {
   phase_ = Phase::kDrain;
+  waiting_since_ = Clock::now().time_since_epoch().count();
   buffer_.clear();
   set_deadline(kDrainTime);
   stream_->finish_sending([self = shared_from_this()](ErrorCode) {

@@ -45,6 +45,7 @@ void Session::open_web_socket(const HttpResponse& head, std::shared_ptr<WebSocke
   web_socket_.emplace(OpenWebSocket{WebSocketReader(limits_.message_bytes), std::move(listener), link,
                                     boost::asio::make_strand(context_.workers.get_executor())});
   listener_is_done_ = false;
+  room_ = context_.body_memory->room(client_key_);
   phase_ = Phase::kWebSocket;
   if (Metrics* metrics = context_.options.metrics.get()) metrics->gauge("wick_web_sockets", "That are open.").add(1);
   tell(0, [link](WebSocketListener& hears) { hears.on_open(link); });
@@ -70,6 +71,7 @@ void Session::tell(size_t bytes, std::function<void(WebSocketListener&)> call) {
                       }
                       boost::asio::post(self->executor_, [self, cost, problem = std::move(problem)] {
                         self->web_socket_->unheard -= cost;
+                        self->room_->resize(self->web_socket_->reader.held_bytes() + self->web_socket_->unheard);
                         if (!problem.empty()) self->say_goodbye(WebSocketClose::kServerError, problem);
                         self->read_more();
                       });
@@ -90,7 +92,12 @@ void Session::read_frames() {
       set_deadline(limits_.silent_time);
     }
     switch (step) {
-      case Step::kMore: return;
+      case Step::kMore:
+        if (!room_->resize(socket.reader.held_bytes() + socket.unheard)) {
+          say_goodbye(WebSocketClose::kTryLater, "The server holds as many large messages as it may.");
+          break;
+        }
+        return;
       case Step::kText:
       case Step::kBinary: {
         ++socket.messages_in;

@@ -11,7 +11,8 @@ using boost::system::error_code;
 
 class TlsStream : public ByteStream {
  public:
-  TlsStream(asio::ip::tcp::socket socket, asio::ssl::context& context) : stream_(std::move(socket), context) {}
+  TlsStream(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> context)
+      : context_(std::move(context)), stream_(std::move(socket), *context_) {}
 
   void handshake(Done done) override { stream_.async_handshake(asio::ssl::stream_base::server, std::move(done)); }
   void read_some(asio::mutable_buffer into, Moved moved) override { stream_.async_read_some(into, std::move(moved)); }
@@ -29,13 +30,14 @@ class TlsStream : public ByteStream {
   }
 
  private:
+  std::shared_ptr<asio::ssl::context> context_;
   asio::ssl::stream<asio::ip::tcp::socket> stream_;
 };
 
 }  // namespace
 
-std::unique_ptr<ByteStream> tls_stream(asio::ip::tcp::socket socket, asio::ssl::context& context) {
-  return std::make_unique<TlsStream>(std::move(socket), context);
+std::unique_ptr<ByteStream> tls_stream(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> context) {
+  return std::make_unique<TlsStream>(std::move(socket), std::move(context));
 }
 
 }  // namespace wick

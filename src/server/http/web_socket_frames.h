@@ -38,6 +38,7 @@ class WebSocketReader {
   uint16_t close_code() const { return close_code_; }
   const std::string& problem() const { return problem_; }
   uint64_t bytes() const { return bytes_; }
+  size_t held_bytes() const { return message_.size(); }  // of a message that is not complete
 
  private:
   bool is_control() const { return kind_ >= FrameKind::kClose; }
