@@ -87,7 +87,7 @@ TEST(Serve, ReadsItsKeysAgainWhenToldTo) {
   const std::string script =
       cat("dir=$(mktemp -d); cd \"$dir\"; echo old > keys; ", WICK_PROGRAM,
           " serve --preload none --port 0 --api-keys keys > out 2> err & pid=$!; "
-          "await() { for i in $(seq 100); do grep -q \"$2\" $1 && return; sleep 0.1; done; }; "
+          "await() { for i in $(seq 100); do grep -qs \"$2\" $1 && return; sleep 0.1; done; }; "
           "await out serves; echo new > keys; kill -HUP $pid; await out 'Read the API keys again'; "
           "echo 'not a key' > keys; kill -HUP $pid; await err 'stay as they were'; "
           "kill -TERM $pid; wait $pid; code=$?; cat out; cat err >&2; cd /; rm -r \"$dir\"; exit $code");
