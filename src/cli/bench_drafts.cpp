@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/device_option.h"
 #include "cli/known_name.h"
+#include "cli/model_bench.h"
 #include "engine/drafter.h"
 #include "engine/engine.h"
 #include "engine/greedy_task.h"
@@ -27,6 +28,7 @@ struct DraftArguments {
   std::string target, draft, type = "q4_k_m", device = "cpu";
   std::vector<int64_t> batches = {1, 4}, acceptances = {60, 80, 90};
   int64_t generate = 64, draft_tokens = 4;
+  int repetitions = 3;
   bool json = false;
 };
 
@@ -131,25 +133,31 @@ int bench_drafts(const DraftArguments& arguments) {
       }
     }
     measure(*target, options, prompts, 2, nullptr);  // warms up
-    const Measured plain = measure(*target, options, prompts, arguments.generate, nullptr);
     for (const int64_t percent : arguments.acceptances) {
-      ForcedDrafter forced(drafter.get(), plain.texts, percent, vocabulary);
-      const Measured drafted = measure(*target, options, prompts, arguments.generate, &forced);
-      if (drafted.texts != plain.texts) throw Error(ErrorCode::kInternal, "drafts have changed what is generated");
+      Measured plain, drafted;
+      std::vector<double> without, with;  // tokens per second
       const auto tokens = static_cast<double>(batch * arguments.generate);
+      for (int i = 0; i < arguments.repetitions; ++i) {
+        plain = measure(*target, options, prompts, arguments.generate, nullptr);
+        ForcedDrafter forced(drafter.get(), plain.texts, percent, vocabulary);
+        drafted = measure(*target, options, prompts, arguments.generate, &forced);
+        if (drafted.texts != plain.texts) throw Error(ErrorCode::kInternal, "drafts have changed what is generated");
+        without.push_back(tokens / plain.seconds);
+        with.push_back(tokens / drafted.seconds);
+      }
+      const double slow = speed_stats(without).median, fast = speed_stats(with).median;
       const double accepted = static_cast<double>(drafted.counters.accepted_tokens) /
                               static_cast<double>(std::max<int64_t>(drafted.counters.drafted_tokens, 1));
       if (arguments.json) {
         rows.push_back({{"batch", batch},
                         {"acceptance", percent},
-                        {"without", tokens / plain.seconds},
-                        {"with", tokens / drafted.seconds},
+                        {"without", slow},
+                        {"with", fast},
                         {"passes", drafted.counters.steps},
                         {"accepted", accepted}});
       } else {
-        std::cout << fmt::format("{:>5} {:>9} % {:>10.1f} {:>10.1f} {:>7.2f} {:>7} {:>7.0f} %\n", batch, percent,
-                                 tokens / plain.seconds, tokens / drafted.seconds, plain.seconds / drafted.seconds,
-                                 drafted.counters.steps, 100 * accepted)
+        std::cout << fmt::format("{:>5} {:>9} % {:>10.1f} {:>10.1f} {:>7.2f} {:>7} {:>7.0f} %\n", batch, percent, slow,
+                                 fast, fast / slow, drafted.counters.steps, 100 * accepted)
                   << std::flush;
       }
     }
@@ -181,6 +189,10 @@ void add_bench_drafts(CLI::App& bench, Action& action) {
       ->check(CLI::Range(int64_t{0}, int64_t{100}));
   drafts->add_option("-k,--tokens", arguments->draft_tokens, "Tokens drafted at a time (default: 4)")->check(positive);
   drafts->add_option("-n,--generate", arguments->generate, "Tokens of each text (default: 64)")->check(positive);
+  drafts
+      ->add_option("-r,--repetitions", arguments->repetitions,
+                   "Times to measure each, of which the median counts (default: 3)")
+      ->check(CLI::Range(1, 10000));
   add_device_option(*drafts, arguments->device);
   drafts->add_flag("--json", arguments->json, "Print one JSON object");
   drafts->footer(

@@ -17,7 +17,7 @@ struct GenerateResult {
   StopReason reason = StopReason::kLength;
   std::string stop;  // the stop string found
   int64_t prompt_tokens = 0, reused_tokens = 0;
-  int64_t drafted = 0, accepted = 0;  // tokens guessed ahead, and those that came true
+  int64_t drafted = 0, accepted = 0;  // tokens, and those of them that were right
   double prefill_seconds = 0, decode_seconds = 0;
 
   double prefill_rate() const;  // tokens per second; 0 when nothing was done

@@ -25,6 +25,28 @@ EngineOptions engine_options(const TextModel& model, const GeneratorOptions& opt
   return engine;
 }
 
+// What callbacks throw must not go through the engine: it is kept until that is done.
+class Thrown {
+ public:
+  // False when the action throws.
+  bool guard(FunctionRef<void()> action) {
+    try {
+      action();
+      return true;
+    } catch (...) {
+      exception_ = std::current_exception();
+      return false;
+    }
+  }
+  explicit operator bool() const { return exception_ != nullptr; }
+  void throw_again() const {
+    if (exception_) std::rethrow_exception(exception_);
+  }
+
+ private:
+  std::exception_ptr exception_;
+};
+
 // Logits of all tokens of a text.
 class ScoreTask final : public LanguageTask {
  public:
@@ -42,35 +64,24 @@ class ScoreTask final : public LanguageTask {
   int64_t take(const Planned& planned, const PartLogits& rows, TaskHost&) override {
     std::vector<TokenLogits> all;
     for (int64_t row = 0; row < rows.count.scored; ++row) all.push_back(rows.scored(row));
-    guarded([&] { each_(planned.sequence->computed, all); });
-    is_over_ |= planned.reaches_end();
+    const bool goes_on = thrown_.guard([&] { each_(planned.sequence->computed, all); });
+    is_over_ = !goes_on || planned.reaches_end();
     return 0;
   }
   void settle(TaskHost&) override {}
   bool is_over() const override { return is_over_; }
   void end(StopReason) override { is_over_ = true; }
   void fail(const Error& error) override {
-    guarded([&] { throw error; });
+    thrown_.guard([&] { throw error; });
+    is_over_ = true;
   }
-  // Throws what was thrown on the way.
-  void finish() const {
-    if (thrown_) std::rethrow_exception(thrown_);
-  }
+  void finish() const { thrown_.throw_again(); }
 
  private:
-  void guarded(FunctionRef<void()> action) {
-    try {
-      action();
-    } catch (...) {
-      thrown_ = std::current_exception();
-      is_over_ = true;
-    }
-  }
-
   std::span<const int32_t> tokens_;
   Each each_;
   bool is_over_ = false;
-  std::exception_ptr thrown_;
+  Thrown thrown_;
 };
 
 }  // namespace
@@ -82,22 +93,16 @@ class Generator::Listener {
 
   // Steps the engine until the request is over. What was thrown on the way is thrown here.
   GenerateResult run(EngineRequest request) {
-    id_ = *engine_.submit(std::move(request), [this](const RequestEvent& event) { guarded([&] { hear(event); }); });
+    id_ = *engine_.submit(std::move(request), [this](const RequestEvent& event) {
+      if (!thrown_.guard([&] { hear(event); })) stop();
+    });
     while (!result_ && !error_) engine_.step();
-    if (thrown_) std::rethrow_exception(thrown_);
+    thrown_.throw_again();
     if (error_) throw *error_;
     return std::move(*result_);
   }
 
  private:
-  void guarded(FunctionRef<void()> action) {
-    try {
-      action();
-    } catch (...) {
-      thrown_ = std::current_exception();
-      stop();
-    }
-  }
   void hear(const RequestEvent& event) {
     switch (event.kind) {
       case RequestEvent::Kind::kPrompt: return tell({GenerateEvent::Kind::kPrefill, event.done, event.total});
@@ -135,7 +140,7 @@ class Generator::Listener {
   size_t tokens_ = 0, text_bytes_ = 0;  // told
   std::optional<GenerateResult> result_;
   std::optional<Error> error_;
-  std::exception_ptr thrown_;
+  Thrown thrown_;
 };
 
 Generator::Generator(std::shared_ptr<const TextModel> model, const GeneratorOptions& options)

@@ -97,5 +97,22 @@ TEST(BenchProgram, MeasuresARandomModelAndTheFileItSaves) {
   EXPECT_TRUE(contains(refused.errors, "--force")) << refused.errors;
 }
 
+TEST(BenchProgram, ForcesWhatDraftsAreRight) {
+  const auto made = run_process(WICK_PROGRAM, {"bench", "drafts", "mixtral-tiny", "--draft", "mixtral-tiny", "-n", "9",
+                                               "-b", "1,2", "-k", "3", "-a", "0,100", "-r", "1", "--json"});
+  ASSERT_EQ(made.exit_code, 0) << made.errors;
+  const auto rows = nlohmann::json::parse(made.output);
+  ASSERT_EQ(rows.size(), 4u);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].at("batch"), i / 2 + 1);
+    EXPECT_EQ(rows[i].at("accepted"), i % 2);
+    EXPECT_EQ(rows[i].at("passes"), i % 2 ? 3 : 9) << "the prompt's, then one token each, or four";
+    EXPECT_GT(rows[i].at("with"), 0);
+  }
+  const auto refused = run_process(WICK_PROGRAM, {"bench", "drafts", "mixtral-tiny", "--draft", "smollm2-135m"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(contains(refused.errors, "smollm2-135m has 49152 tokens")) << refused.errors;
+}
+
 }  // namespace
 }  // namespace wick

@@ -136,6 +136,29 @@ TEST(GeneratorReuseTest, AFullContextFindsRoom) {
   }
 }
 
+// What a callback throws comes out, and the generator goes on as before.
+TEST(GeneratorReuseTest, CallbacksMayThrow) {
+  const auto model = tiny_text_model("qwen3");
+  Generator generator(model, {.context = 64});
+  GenerateParams params;
+  params.sampling.temperature = 0;
+  params.max_new_tokens = 8;
+  const std::vector<int32_t> text = some_tokens(20, 1);
+  const auto expected = generator.generate(text, params).tokens;
+  for (const size_t after : {0, 1, 3}) {
+    size_t heard = 0;
+    const auto fails = [&](const GenerateEvent&) -> bool {
+      if (heard++ == after) throw std::runtime_error("enough");
+      return true;
+    };
+    EXPECT_THROW(generator.generate(text, params, fails), std::runtime_error);
+    EXPECT_EQ(generator.generate(text, params).tokens, expected);
+  }
+  const auto scores = [](int64_t, std::span<const TokenLogits>) { throw std::runtime_error("enough"); };
+  EXPECT_THROW(generator.score(text, scores), std::runtime_error);
+  EXPECT_EQ(generator.generate(text, params).tokens, expected);
+}
+
 // One draft model for all that runs.
 TEST(BatchedDraftTest, AnswersAreThoseWithoutDrafts) {
   for (const char* family : {"qwen3", "lfm2"}) {
