@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <regex>
+#include <set>
 #include <string>
 
 #include "base/json.h"
@@ -74,23 +76,57 @@ class SchemaValidator {
     return *at;
   }
 
+  // What of a list or an object has been looked at by the schemas that hold.
+  struct Evaluated {
+    std::set<std::string> names;
+    size_t items = 0;
+    std::set<size_t> contained;
+  };
+
   bool is_valid(const Json& schema, const Json& value) const {
+    Evaluated evaluated;
+    return is_valid(schema, value, evaluated);
+  }
+
+  bool is_valid(const Json& schema, const Json& value, Evaluated& evaluated) const {
     if (schema.is_bool()) return schema.as_bool();
+    Evaluated here;
     for (const auto& [keyword, argument] : schema.as_object()) {
-      if (!satisfies(schema, keyword, argument, value)) return false;
+      if (!keyword.starts_with("unevaluated") && !satisfies(schema, keyword, argument, value, here)) return false;
     }
+    if (const Json* argument = schema.find("unevaluatedItems"); argument && value.is_array()) {
+      for (size_t i = here.items; i < value.as_array().size(); ++i) {
+        if (!here.contained.count(i) && !is_valid(*argument, value.as_array()[i])) return false;
+      }
+      here.items = value.as_array().size();
+    }
+    if (const Json* argument = schema.find("unevaluatedProperties"); argument && value.is_object()) {
+      for (const auto& [name, item] : value.as_object()) {
+        if (!here.names.count(name) && !is_valid(*argument, item)) return false;
+        here.names.insert(name);
+      }
+    }
+    evaluated.names.insert(here.names.begin(), here.names.end());
+    evaluated.items = std::max(evaluated.items, here.items);
+    evaluated.contained.insert(here.contained.begin(), here.contained.end());
     return true;
   }
 
-  bool satisfies(const Json& schema, const std::string& keyword, const Json& argument, const Json& value) const {
+  bool satisfies(const Json& schema, const std::string& keyword, const Json& argument, const Json& value,
+                 Evaluated& evaluated) const {
     const auto count_valid = [&] {
       return std::count_if(argument.as_array().begin(), argument.as_array().end(),
-                           [&](const Json& option) { return is_valid(option, value); });
+                           [&](const Json& option) { return is_valid(option, value, evaluated); });
     };
-    if (keyword == "$ref") return is_valid(resolve(argument.as_text()), value);
+    if (keyword == "$ref") return is_valid(resolve(argument.as_text()), value, evaluated);
     if (keyword == "anyOf") return count_valid() > 0;
     if (keyword == "oneOf") return count_valid() == 1;
     if (keyword == "allOf") return count_valid() == static_cast<long>(argument.as_array().size());
+    if (keyword == "not") return !is_valid(argument, value);
+    if (keyword == "if") {
+      const Json* next = schema.find(is_valid(argument, value, evaluated) ? "then" : "else");
+      return !next || is_valid(*next, value, evaluated);
+    }
     if (keyword == "const") return is_equal(argument, value);
     if (keyword == "enum") {
       return std::any_of(argument.as_array().begin(), argument.as_array().end(),
@@ -118,36 +154,68 @@ class SchemaValidator {
       if (keyword == "maxLength") return length_of(text) <= static_cast<size_t>(argument.as_int());
       if (keyword == "pattern") return is_found(argument.as_text(), text);
     }
-    if (value.is_array()) return array_satisfies(schema, keyword, argument, value.as_array());
-    if (value.is_object()) return object_satisfies(schema, keyword, argument, value);
+    if (value.is_array()) return array_satisfies(schema, keyword, argument, value.as_array(), evaluated);
+    if (value.is_object()) return object_satisfies(schema, keyword, argument, value, evaluated);
     return true;
   }
 
-  bool array_satisfies(const Json& schema, const std::string& keyword, const Json& argument,
-                       const Json::Array& items) const {
+  bool array_satisfies(const Json& schema, const std::string& keyword, const Json& argument, const Json::Array& items,
+                       Evaluated& evaluated) const {
     if (keyword == "minItems") return items.size() >= static_cast<size_t>(argument.as_int());
     if (keyword == "maxItems") return items.size() <= static_cast<size_t>(argument.as_int());
+    if (keyword == "uniqueItems" && argument.as_bool()) {
+      for (size_t i = 0; i < items.size(); ++i) {
+        for (size_t j = 0; j < i; ++j) {
+          if (is_equal(items[i], items[j])) return false;
+        }
+      }
+    }
+    if (keyword == "contains") {
+      int64_t count = 0;
+      for (size_t i = 0; i < items.size(); ++i) {
+        if (!is_valid(argument, items[i])) continue;
+        ++count;
+        evaluated.contained.insert(i);
+      }
+      return count >= schema.get("minContains", int64_t{1}) && count <= schema.get("maxContains", INT64_MAX);
+    }
     const size_t prefix = schema.find("prefixItems") ? schema.at("prefixItems").as_array().size() : 0;
     if (keyword == "prefixItems") {
       for (size_t i = 0; i < std::min(prefix, items.size()); ++i) {
         if (!is_valid(argument.as_array()[i], items[i])) return false;
       }
+      evaluated.items = std::max(evaluated.items, prefix);
     }
     if (keyword == "items") {
       for (size_t i = prefix; i < items.size(); ++i) {
         if (!is_valid(argument, items[i])) return false;
       }
+      evaluated.items = items.size();
     }
     return true;
   }
 
-  bool object_satisfies(const Json& schema, const std::string& keyword, const Json& argument,
-                        const Json& object) const {
-    if (keyword == "required") {
-      return std::all_of(argument.as_array().begin(), argument.as_array().end(),
+  bool object_satisfies(const Json& schema, const std::string& keyword, const Json& argument, const Json& object,
+                        Evaluated& evaluated) const {
+    const auto has_all = [&](const Json& names) {
+      return std::all_of(names.as_array().begin(), names.as_array().end(),
                          [&](const Json& name) { return object.find(name.as_text()); });
+    };
+    if (keyword == "required") return has_all(argument);
+    if (keyword == "minProperties") return object.as_object().size() >= static_cast<size_t>(argument.as_int());
+    if (keyword == "maxProperties") return object.as_object().size() <= static_cast<size_t>(argument.as_int());
+    if (keyword == "dependencies" || keyword == "dependentRequired" || keyword == "dependentSchemas") {
+      return std::all_of(argument.as_object().begin(), argument.as_object().end(), [&](const Json::Member& dependency) {
+        if (!object.find(dependency.first)) return true;
+        return dependency.second.is_array() ? has_all(dependency.second)
+                                            : is_valid(dependency.second, object, evaluated);
+      });
     }
+    const bool is_about_members =
+        keyword == "properties" || keyword == "patternProperties" || keyword == "additionalProperties";
     for (const auto& [name, item] : object.as_object()) {
+      if (keyword == "propertyNames" && !is_valid(argument, Json::parse("\"" + name + "\"", "name"))) return false;
+      if (!is_about_members) continue;
       const Json* properties = schema.find("properties");
       const Json* patterns = schema.find("patternProperties");
       const bool is_named = properties && properties->find(name);
@@ -161,7 +229,7 @@ class SchemaValidator {
       }
       if (keyword == "properties" && is_named && !is_valid(argument.at(name), item)) return false;
       if (keyword == "additionalProperties" && !is_named && !has_pattern && !is_valid(argument, item)) return false;
-      if (keyword == "propertyNames" && !is_valid(argument, Json::parse("\"" + name + "\"", "name"))) return false;
+      if (is_named || has_pattern || schema.find("additionalProperties")) evaluated.names.insert(name);
     }
     return true;
   }

@@ -168,8 +168,8 @@ Term SchemaGraph::build(const Json& schema) {
   const Json* members = schema.find("unevaluatedProperties");
   if (items || members) {
     SchemaNode node{.kind = NodeKind::kUnevaluated, .source = &schema, .terms = {result}};
-    node.terms.push_back(items ? term(*items) : kTrueTerm);
-    node.terms.push_back(members ? term(*members) : kTrueTerm);
+    if (items) node.rest = term(*items);
+    if (members) node.names.emplace_back("", term(*members));
     result = add(std::move(node));
   }
   return result;
@@ -247,7 +247,7 @@ void SchemaGraph::add_keyword(const Json& schema, const std::string& keyword, co
       } else {
         bits = type_bits(value);
       }
-      terms.push_back(types(bits));
+      terms.push_back(add({.kind = NodeKind::kTypes, .types = bits}));  // also where it allows all: it is given
       break;
     }
     case Keyword::kConst:
@@ -382,7 +382,7 @@ void SchemaGraph::add_items(const Json& schema, const Json& value, std::vector<T
 }
 
 void SchemaGraph::add_dependency(std::string_view name, Term then, std::vector<Term>& terms) {
-  terms.push_back(any({opposite(types(kObjectBit)), opposite(required(name)), all({required(name), then})}));
+  terms.push_back(any({opposite(types(kObjectBit)), opposite(required(name)), all({types(kObjectBit), required(name), then})}));
 }
 
 // The schema of exactly this list or object.

@@ -40,7 +40,8 @@ enum class NodeKind : uint8_t {
   kOne,          // terms: exactly one holds
   kIf,           // three terms
   kReference,    // source: the reference
-  kUnevaluated,  // one term: the schema without unevaluatedItems and unevaluatedProperties
+  kUnevaluated,  // terms: the schema without unevaluatedItems and unevaluatedProperties; rest: of the items;
+                 // names: of the members, where there is one
   // Assertions. Those about one kind of value hold for all other kinds.
   kTypes,
   kValues,

@@ -352,13 +352,13 @@ Term SchemaGraph::resolve_unevaluated(uint32_t id) {
   const auto [entry, is_new] = targets_.try_emplace(id, kFalseTerm);
   if (!is_new) return entry->second;
   const SchemaNode at = nodes_[id];
-  const Term item = at.terms[1], value = at.terms[2];
   std::vector<Term> options;
   for (const Alternative& alternative : alternatives(at.terms[0])) {
     std::vector<Term> terms = alternative.terms;
-    SchemaNode items{.kind = NodeKind::kItems, .source = at.source, .rest = item};
-    SchemaNode members{.kind = NodeKind::kMembers, .source = at.source, .rest = value};
-    bool all_items = item == kTrueTerm, all_members = value == kTrueTerm;
+    SchemaNode items{.kind = NodeKind::kItems, .source = at.source, .rest = at.rest};
+    SchemaNode members{.kind = NodeKind::kMembers, .source = at.source};
+    if (!at.names.empty()) members.rest = at.names[0].second;
+    bool all_items = !items.rest, all_members = !members.rest;
     for (const Term evaluating : alternative.evaluating) {
       const SchemaNode& by = node(evaluating);
       if (by.kind == NodeKind::kMembers) {
@@ -368,9 +368,7 @@ Term SchemaGraph::resolve_unevaluated(uint32_t id) {
       } else if (by.kind == NodeKind::kItems) {
         all_items |= by.rest.has_value();
         items.terms.resize(std::max(items.terms.size(), by.terms.size()), kTrueTerm);
-      } else if (item != kTrueTerm && references_.draft() != 2019) {
-        continue;
-      } else if (item != kTrueTerm) {
+      } else if (items.rest && items.rest != kTrueTerm) {
         throw schema_error(*by.source, "contains beside unevaluatedItems is not supported");
       }
     }

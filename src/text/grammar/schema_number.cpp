@@ -157,7 +157,7 @@ std::optional<int64_t> whole_limit(const std::optional<Limit>& limit) {
 // The multiples between the limits, when they are few whole numbers.
 std::optional<ExprId> list_multiples(const MergedSchema& schema, const Limits& limits, RuleSet& rules) {
   const auto first = whole_limit(limits.lower), last = whole_limit(limits.upper);
-  if (!first || !last || schema.multiples.empty()) return std::nullopt;
+  if (!first || !last || schema.multiples.empty() || !(schema.types & kIntegerBit)) return std::nullopt;
   const Step step = step_of(*schema.multiples[0]->source);
   if (step.digits > 0 || (*last - *first) / step.modulus > kMaxListed) return std::nullopt;
   std::vector<std::string> texts;
