@@ -26,8 +26,19 @@ namespace {
 
 }  // namespace
 
-MappedFile::MappedFile(std::filesystem::path path, const std::byte* data, size_t size)
-    : path_(std::move(path)), data_(data), size_(size) {}
+MappedFile::MappedFile(std::filesystem::path path, const std::byte* data, size_t size, const Stamp& stamp,
+                       bool is_mapped)
+    : path_(std::move(path)),
+      data_(data),
+      size_(size),
+      stamp_(stamp),
+      is_mapped_(is_mapped),
+      guard_(is_mapped ? std::span(data, size) : std::span<const std::byte>()) {}
+
+MappedFile::Stamp MappedFile::stamp_of(const struct stat& info) {
+  return {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino), static_cast<int64_t>(info.st_size),
+          static_cast<int64_t>(info.st_mtim.tv_sec), static_cast<int64_t>(info.st_mtim.tv_nsec)};
+}
 
 MappedFile::~MappedFile() {
   if (data_ && is_mapped_) munmap(const_cast<std::byte*>(data_), size_);
@@ -35,10 +46,23 @@ MappedFile::~MappedFile() {
 
 std::shared_ptr<const MappedFile> MappedFile::in_memory(std::filesystem::path name, std::span<const std::byte> bytes,
                                                         std::shared_ptr<const void> owner) {
-  const std::shared_ptr<MappedFile> file(new MappedFile(std::move(name), bytes.data(), bytes.size()));
-  file->is_mapped_ = false;
+  const std::shared_ptr<MappedFile> file(new MappedFile(std::move(name), bytes.data(), bytes.size(), {}, false));
   file->owner_ = std::move(owner);
   return file;
+}
+
+std::string MappedFile::problem() const {
+  if (!is_mapped_) return {};
+  if (guard_.has_lost_bytes()) return cat(path_, ": became shorter or unreadable while it was in use");
+  struct stat info {};
+  if (stat(path_.c_str(), &info) != 0) return {};  // gone from its folder, but not from memory; so when it is another
+  const Stamp now = stamp_of(info);
+  if (now.device != stamp_.device || now.inode != stamp_.inode) return {};
+  if (now.size != stamp_.size) {
+    return cat(path_, ": had ", stamp_.size, " bytes and has ", now.size, ": it was changed while it was in use");
+  }
+  const bool is_same = now.seconds == stamp_.seconds && now.nanoseconds == stamp_.nanoseconds;
+  return is_same ? std::string() : cat(path_, ": was changed while it was in use");
 }
 
 bool MappedFile::may_copy_weights() { return env_int("WICK_COPY_WEIGHTS", 0, 1).value_or(1) == 1; }
@@ -103,7 +127,8 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
     }
   }
   ::close(fd);
-  return std::shared_ptr<const MappedFile>(new MappedFile(path, static_cast<const std::byte*>(data), size));
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(path, static_cast<const std::byte*>(data), size, stamp_of(info), true));
 }
 
 }  // namespace wick

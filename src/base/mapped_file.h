@@ -6,14 +6,19 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
+
+#include "base/bus_guard.h"
+
+struct stat;
 
 namespace wick {
 
 // A file mapped read-only into memory. Pages are read when touched and shared by processes, until use_large_pages().
 //
-// The bytes are those of the file itself: if another process makes the file shorter while it is open, touching a page
-// past the new end kills the process (SIGBUS), as with every mapping. Replace model files by renaming a new one over
-// them, as OutputFile does; the mapping then keeps the old bytes.
+// The bytes are those of the file itself: if another process writes into it while it is open, they change, and where it
+// has become shorter they are zeros (BusGuard); problem() tells. Replace model files by renaming a new one over them,
+// as OutputFile does; the mapping then keeps the old bytes.
 class MappedFile {
  public:
   // Throws Error(kIo) naming the path and the system's reason.
@@ -24,6 +29,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::filesystem::path& path() const { return path_; }
+  // Why the bytes are no longer what was opened, "model.gguf: was changed while it was in use"; empty: they are.
+  std::string problem() const;
 
   // Maps the pages at once if the system has the file in memory, so that touching them costs nothing later. Reads
   // nothing from the disk: a file that is not in memory is read as it is touched, in large pages if the system can.
@@ -42,14 +49,22 @@ class MappedFile {
   ~MappedFile();
 
  private:
-  MappedFile(std::filesystem::path path, const std::byte* data, size_t size);
+  // What the system says of a file; the same inode with another size or time has been written into.
+  struct Stamp {
+    uint64_t device = 0, inode = 0;
+    int64_t size = 0, seconds = 0, nanoseconds = 0;
+  };
+  static Stamp stamp_of(const struct stat& info);
+  MappedFile(std::filesystem::path path, const std::byte* data, size_t size, const Stamp& stamp, bool is_mapped);
 
   std::filesystem::path path_;
   static bool may_copy_weights();
 
   const std::byte* data_;
   size_t size_;
-  bool is_mapped_ = true;
+  Stamp stamp_;
+  bool is_mapped_;
+  BusGuard guard_;
   mutable std::atomic<bool> forgot_ = false, copied_ = false;
   std::shared_ptr<const void> owner_;  // of bytes in memory
 };

@@ -103,7 +103,21 @@ Tensor LanguageModel::forward(const ForwardBatch& batch, const KvCache& cache) c
   if (cache.layers() != facts_.kv_layers.size()) {
     throw bad(cat("the cache has ", cache.layers(), " layers, the model ", facts_.kv_layers.size()));
   }
-  return run(batch, cache);
+  check_files();
+  Tensor logits = run(batch, cache);
+  check_files();
+  return logits;
+}
+
+std::string LanguageModel::problem() const {
+  for (const auto& file : files_) {
+    if (std::string problem = file->problem(); !problem.empty()) return problem;
+  }
+  return {};
+}
+
+void LanguageModel::check_files() const {
+  if (const std::string what = problem(); !what.empty()) throw Error(ErrorCode::kBadFile, what);
 }
 
 Tensor LanguageModel::project_to_vocab(const Tensor& /*rows*/, bool /*final_norm*/) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "models/forward_batch.h"
 #include "models/stream_weights.h"
 #include "nn/kv_cache.h"
@@ -43,8 +44,13 @@ class LanguageModel {
   // One pass: reads tokens, extends the cache and the states, returns logits f32 [logit_rows, vocabulary]. A row's
   // logits depend on its sequence alone, bit for bit: not on other sequences, chunks or threads. Throws
   // Error(kInvalidArgument) for tokens outside the vocabulary and rows that do not fit each other, before anything is
-  // written.
+  // written; Error(kBadFile) when a file that it reads was changed, before or while it was read.
   Tensor forward(const ForwardBatch& batch, const KvCache& cache) const;
+
+  // The files whose bytes passes read; who loads a model says it.
+  void set_files(std::vector<std::shared_ptr<const MappedFile>> files) { files_ = std::move(files); }
+  // Why it has to be loaded again: MappedFile::problem() of one of them; empty: it need not.
+  std::string problem() const;
 
   // For looking inside: the logits [rows, vocabulary] that rows [rows, hidden] of the residual stream would give,
   // behind the last norm or without it. Throws Error(kUnsupported) where a model has no such thing.
@@ -56,6 +62,10 @@ class LanguageModel {
  protected:
   virtual Tensor run(const ForwardBatch& batch, const KvCache& cache) const = 0;
   ModelFacts facts_;
+
+ private:
+  void check_files() const;
+  std::vector<std::shared_ptr<const MappedFile>> files_;
 };
 
 }  // namespace wick

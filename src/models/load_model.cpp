@@ -106,6 +106,7 @@ std::unique_ptr<LanguageModel> load_model(const WeightSource& source, const Mode
   for (const auto& file : source.checkpoint().files()) {
     if (reads_files) file->map_if_in_memory();
   }
+  if (reads_files) model->set_files(source.checkpoint().files());
   if (options.progress) options.progress(total, total);
   return model;
 }

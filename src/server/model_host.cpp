@@ -121,6 +121,7 @@ void ModelHost::use(std::string_view name, Ready ready) {
     if (Slot* slot = find(name)) {
       slot->last_use = ++uses_;
       engine = slot->engine;
+      if (engine && !engine->model().model().problem().empty()) engine.reset();  // to be loaded again
       if (!engine) {
         slot->waiting.push_back(std::move(ready));
         if (slot->state != ModelState::kLoading) {
@@ -155,6 +156,14 @@ void ModelHost::load_loop() {
 void ModelHost::load(Slot& slot) {
   EngineRef engine;
   std::optional<Error> error;
+  Slot before;  // of files that were changed
+  {
+    const std::lock_guard lock(mutex_);
+    before.engine = std::move(slot.engine);
+    before.thread = std::move(slot.thread);
+    slot.bytes = 0;
+  }
+  unload(before);
   try {
     {
       std::unique_lock lock(mutex_);

@@ -52,7 +52,7 @@ class ModelHost {
   using EngineRef = std::shared_ptr<TextEngine>;
   // Calls ready(engine, null) at once when the model is there, else on the loading thread once it is; or
   // ready(null, error). An unknown name is an error that lists the known ones. A model that could not be loaded is
-  // tried again.
+  // tried again; one whose files were changed is loaded again.
   using Ready = std::function<void(EngineRef, const Error*)>;
   void use(std::string_view name, Ready ready);
   // The engine if it is loaded now, for looking at; does not count as use.

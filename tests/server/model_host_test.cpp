@@ -117,6 +117,45 @@ TEST_F(ModelHostTest, WhatCannotBeLoadedSaysWhy) {
   EXPECT_EQ(host.list()[1].error, "");
 }
 
+// What a model file becomes while it is overwritten in place, and then is again.
+TEST_F(ModelHostTest, AFileThatIsCutShortFailsItsModelUntilItIsWhole) {
+  const auto file = folder_.path() / "one" / "model.safetensors", copy = folder_.path() / "copy";
+  std::filesystem::copy_file(file, copy);
+  ModelHost host({entry("one", 1 << 20), entry("two", 1 << 20)});
+  EngineRequest request;
+  request.prompt = some_tokens(20, 1);
+  request.params.sampling.temperature = 0;
+  request.params.max_new_tokens = 12;
+  const auto answer = [&](const ModelHost::EngineRef& engine) {
+    std::promise<std::string> said;
+    engine->submit(request, [&](const RequestEvent& event) {
+      if (event.kind == RequestEvent::Kind::kEnd) {
+        std::string tokens;
+        for (const int32_t token : event.result->tokens) tokens += cat(token, " ");
+        said.set_value(tokens);
+      }
+      if (event.kind == RequestEvent::Kind::kError) said.set_value(event.error->what());
+    });
+    return said.get_future().get();
+  };
+  Answered one = use(host, "one");
+  const std::string whole = answer(one.engine), other = answer(use(host, "two").engine);
+  EXPECT_EQ(other, whole);
+  std::filesystem::resize_file(file, 4096);
+  const std::string cut = answer(one.engine);
+  EXPECT_NE(cut.find("model.safetensors: "), std::string::npos) << cut;
+  EXPECT_NE(cut.find(" and has 4096: it was changed while it was in use"), std::string::npos) << cut;
+  EXPECT_EQ(answer(use(host, "two").engine), other);
+  const std::string broken = use(host, "one").error;
+  EXPECT_NE(broken.find("model.safetensors"), std::string::npos) << broken;
+  EXPECT_EQ(state_of(host, 0), ModelState::kFailed);
+  std::filesystem::copy_file(copy, file, std::filesystem::copy_options::overwrite_existing);
+  const Answered again = use(host, "one");
+  ASSERT_TRUE(again.engine) << again.error;
+  EXPECT_NE(again.engine, one.engine);
+  EXPECT_EQ(answer(again.engine), whole);
+}
+
 TEST_F(ModelHostTest, NamesAreUniqueAndThereIsAtLeastOne) {
   EXPECT_ERROR(ModelHost({}), kInvalidArgument, "a server needs a model");
   const auto twice = [&] { ModelHost({entry("one", 1), entry("one", 1)}); };

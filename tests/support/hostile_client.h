@@ -74,6 +74,7 @@ inline HonestReport under_attack(uint16_t port, const Attack& attack, int thread
 #define EXPECT_UNHURT(report, bound)                                                                 \
   do {                                                                                               \
     const HonestReport& seen = (report);                                                             \
+    testing::Test::RecordProperty("honest_worst_ms", static_cast<int>(1000 * seen.worst_seconds));   \
     EXPECT_GT(seen.asked, 0);                                                                        \
     EXPECT_TRUE(seen.surprises.empty()) << seen.surprises.size() << " of " << seen.asked             \
                                         << " got something else, first: " << seen.surprises.front(); \
