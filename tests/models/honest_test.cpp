@@ -159,13 +159,44 @@ const std::set<std::string> kNotSeen = {
     "max_position_embeddings", "n_positions", "context_length",
     // How training begins.
     "time_step_floor", "time_step_max", "time_step_min", "time_step_scale", "time_step_init_scheme",
-    "rescale_prenorm_residual", "router_jitter_noise",
+    "rescale_prenorm_residual", "router_jitter_noise", "input_jitter_noise",
     // How other programs compute the same.
     "chunk_size", "residual_in_fp32", "rescale_every", "use_associative_scan", "use_mambapy",
     // Others come before them in these files, or switch them off.
     "expand", "time_step_rank", "block_ffn_dim_multiplier", "block_multiple_of", "use_sliding_window", "num_kv_heads"};
-const std::set<std::pair<std::string, std::string>> kNotSeenOf = {
-    {"glm", "partial_rotary_factor"}, {"qwen2_moe", "intermediate_size"}, {"qwen2_moe", "sliding_window"}};
+const std::set<std::pair<std::string, std::string>> kNotSeenOf = {{"glm", "partial_rotary_factor"},
+                                                                  {"glm4", "partial_rotary_factor"},
+                                                                  {"persimmon", "partial_rotary_factor"},
+                                                                  {"stablelm", "partial_rotary_factor"},
+                                                                  {"qwen2_moe", "intermediate_size"},
+                                                                  {"qwen2_moe", "sliding_window"},
+                                                                  {"qwen3_moe", "intermediate_size"},
+                                                                  {"dots1", "sliding_window"},
+                                                                  {"exaone4", "sliding_window_pattern"},
+                                                                  {"smollm3", "no_rope_layer_interval"},
+                                                                  {"falcon-new", "multi_query"},
+                                                                  {"falcon-new", "parallel_attn"},
+                                                                  {"gpt_bigcode", "num_key_value_heads"},
+                                                                  {"persimmon", "num_key_value_heads"},
+                                                                  {"ernie4_5_moe", "moe_layer_end_index"},
+                                                                  {"minimax_m2", "rotary_dim"},
+                                                                  {"deepseek_v2", "head_dim"},
+                                                                  {"deepseek_v2", "n_group"},
+                                                                  {"deepseek_v2", "num_key_value_heads"},
+                                                                  {"deepseek_v2", "qk_head_dim"},
+                                                                  {"deepseek_v2", "topk_group"},
+                                                                  {"deepseek_v3", "head_dim"},
+                                                                  {"deepseek_v3", "num_key_value_heads"},
+                                                                  {"deepseek_v3", "qk_head_dim"},
+                                                                  // PyTorch's own code does not look at them.
+                                                                  {"mpt", "embedding_fraction"},
+                                                                  {"mpt", "learned_pos_emb"},
+                                                                  {"mpt", "no_bias"},
+                                                                  {"mpt", "norm_type"},
+                                                                  {"helium", "mlp_bias"},
+                                                                  // Too small to be seen.
+                                                                  {"ernie4_5_moe", "moe_norm_min"},
+                                                                  {"helium", "rms_norm_eps"}};
 
 // Every setting of every family changes the answer, is refused, or has no effect by its name.
 TEST(HonestModels, NoSettingIsPassedOver) {
