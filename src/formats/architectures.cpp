@@ -47,6 +47,14 @@ constexpr Names kBloom[] = {"bloom"};
 constexpr Names kSeedOss[] = {"seed_oss"};
 constexpr Names kArcee[] = {"arcee"};
 constexpr Names kNemotron[] = {"nemotron"};
+constexpr Names kGlm4[] = {"glm4"};
+constexpr Names kGlm4Moe[] = {"glm4_moe"};
+constexpr Names kDots1[] = {"dots1"};
+constexpr Names kExaone4[] = {"exaone4"};
+constexpr Names kHunyuan[] = {"hunyuan_v1_dense"};
+constexpr Names kMiniMaxM2[] = {"minimax_m2"};
+constexpr Names kLfm2Moe[] = {"lfm2_moe"};
+constexpr Names kStarcoder[] = {"gpt_bigcode"};
 
 // Mixtral files carry the architecture "llama" and an expert count; the row after it is chosen by that.
 constexpr Architecture kArchitectures[] = {
@@ -86,6 +94,14 @@ constexpr Architecture kArchitectures[] = {
     {"seed_oss", kSeedOss, "SeedOssForCausalLM", kSilu},
     {"arcee", kArcee, "ArceeForCausalLM", R"("hidden_act": "relu2")"},
     {"nemotron", kNemotron, "NemotronForCausalLM", R"("hidden_act": "relu2")"},
+    {"glm4", kGlm4, "Glm4ForCausalLM", kSilu},
+    {"glm4moe", kGlm4Moe, "Glm4MoeForCausalLM", kSilu},
+    {"dots1", kDots1, "Dots1ForCausalLM", kSilu},
+    {"exaone4", kExaone4, "Exaone4ForCausalLM", kSilu},
+    {"hunyuan-dense", kHunyuan, "HunYuanDenseV1ForCausalLM", kSilu},
+    {"minimax-m2", kMiniMaxM2, "MiniMaxM2ForCausalLM", kSilu},
+    {"lfm2moe", kLfm2Moe, "Lfm2MoeForCausalLM", R"("conv_bias": false)"},
+    {"starcoder", kStarcoder, "GPTBigCodeForCausalLM", R"("activation_function": "gelu_pytorch_tanh")"},
 };
 
 }  // namespace

@@ -146,6 +146,7 @@ class Reader {
       out_.boolean("use_qkv_bias", has("blk.0.attn_q.bias"));
       out_.boolean("qk_layernorm", has("blk.0.attn_q_norm.weight"));
     }
+    if (is("glm4moe")) out_.boolean("use_qk_norm", has("blk.0.attn_q_norm.weight"));
     if (is("command-r")) out_.boolean("use_qk_norm", has("blk.0.attn_q_norm.weight"));
     if (is("falcon")) {
       const int64_t kv_heads = integer("attention.head_count_kv").value_or(1);
@@ -272,7 +273,7 @@ class Reader {
       int64_t most = 0;
       for (const int64_t count : kv_heads) most = std::max(most, count);
       out_.integer("num_key_value_heads", most);
-      if (is("lfm2")) {
+      if (is("lfm2") || is("lfm2moe")) {
         list("layer_types",
              [&](int64_t i) { return i < static_cast<int64_t>(kv_heads.size()) && kv_heads[i] ? kFull : kConv; });
       }

@@ -21,6 +21,11 @@ constexpr FusedName kFused[] = {
     {"attention.query_key_value.",
      FusedRows::kQkvPerHead,
      {".attention.q_proj.", ".attention.k_proj.", ".attention.v_proj."}},
+    {"self_attn.query_key_value.",
+     FusedRows::kQkvPerHead,
+     {"self_attn.q_proj.", "self_attn.k_proj.", "self_attn.v_proj."}},
+    {"attn.Wqkv.", FusedRows::kQkv, {".attn.q_proj.", ".attn.k_proj.", ".attn.v_proj."}},
+    {"attn.qkv_proj.", FusedRows::kQvkQuarters, {".attn.q_proj.", ".attn.k_proj.", ".attn.v_proj."}},
     {"attn.c_attn.", FusedRows::kQkvColumns, {".attn.q_proj.", ".attn.k_proj.", ".attn.v_proj."}},
 };
 
@@ -75,6 +80,12 @@ Tensor take_part(const Tensor& whole, FusedRows rows, int index, const HeadCount
   const int64_t part_rows = (index == 0 ? heads : kv_heads) * dim;
   if (rows == FusedRows::kQkv || rows == FusedRows::kQkvColumns) {
     return narrow_rows(x, 0, index == 0 ? 0 : (heads + (index - 1) * kv_heads) * dim, part_rows);
+  }
+  if (rows == FusedRows::kQvkQuarters) {
+    if (heads % 4 != 0) throw Error(ErrorCode::kBadFile, cat(name, " has ", heads, " heads, expected a multiple of 4"));
+    const int64_t quarter = heads / 4 * dim, place = index == 0 ? 0 : 3 - index;
+    return gather_rows(x, part_rows,
+                       [=](int64_t row) { return (row / quarter * 3 + place) * quarter + row % quarter; });
   }
   return gather_rows(x, part_rows, [=](int64_t row) {
     const int64_t head = row / dim, i = row % dim;

@@ -14,6 +14,7 @@ enum class FusedRows : uint8_t {
   kQkv,          // all q, all k, all v
   kQkvPerHead,   // per head: q, k, v
   kQkvPerGroup,  // per key head: its query heads, k, v
+  kQvkQuarters,  // four times a quarter of the heads: q, v, k (CodeGen)
   kQkvColumns,   // kQkv transposed (Conv1D of GPT-2)
   kHalves,       // gate, up
 };

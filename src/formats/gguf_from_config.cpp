@@ -139,6 +139,11 @@ class Writer {
     if (local) set_f32("rope.freq_base_swa", local->as_number());
     const Json* part = rope_setting(config_, "partial_rotary_factor");
     if (!part) part = spelled(config_, "rotary_pct", "rope_pct");
+    const Json* rotated = present(config_, "rope_parameters") ? nullptr : present(config_, "rotary_dim");
+    if (rotated) {
+      set_u32("rope.dimension_count", *rotated);
+      return write_rope_scaling();
+    }
     const double factor = part ? part->as_number() : is("gptneox") || is("stablelm") ? 0.25 : is("phi2") ? 0.5 : 1.0;
     set_u32("rope.dimension_count", is("deepseek2") ? config_.get<int64_t>("qk_rope_head_dim", 64)
                                                     : static_cast<int64_t>(factor * static_cast<double>(head_dim_)));
@@ -190,7 +195,7 @@ class Writer {
         sliding.push_back(slides);
         kv_heads.push_back(type.as_text() == "conv" ? 0 : static_cast<int32_t>(integer("num_key_value_heads", "", 0)));
       }
-      if (is("lfm2")) {
+      if (is("lfm2") || is("lfm2moe")) {
         out_.set_i32s(key("attention.head_count_kv"), kv_heads);
       } else if (!usual && (any || period > 0)) {
         out_.set_i32s(key("attention.sliding_window_pattern"), sliding);
@@ -208,6 +213,10 @@ class Writer {
     if (const Json* scoring = spelled(config_, "scoring_func", "score_function")) {
       set_u32("expert_gating_func", scoring->as_text() == "sigmoid" ? 2 : 1);
     }
+    // Of these no file says so, since they know no other.
+    const bool sigmoid = is("glm4moe") || is("dots1") || is("minimax-m2") || is("lfm2moe") ||
+                         config_.get("model_type", "") == "deepseek_v3";
+    if (sigmoid && !out_.find(key("expert_gating_func"))) set_u32("expert_gating_func", 2);
     if (is("gpt-oss")) set_u32("expert_feed_forward_length", integer("intermediate_size", "", 0));
     if (is("deepseek2") && !out_.find(key("expert_shared_count"))) set_u32("expert_shared_count", 0);
   }

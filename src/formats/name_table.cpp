@@ -278,6 +278,45 @@ constexpr NameRule kMamba2Rules[] = {
 };
 constexpr NameGroup kMamba2{kBlk, "backbone.layers.{layer}.mixer.", kMamba2Rules};
 
+constexpr NameRule kGlm4Rules[] = {
+    {"post_attention_norm.*", "post_self_attn_layernorm.*"},
+    {"post_ffw_norm.*", "post_mlp_layernorm.*"},
+};
+constexpr NameGroup kGlm4{kBlk, kModelLayer, kGlm4Rules};
+
+constexpr NameRule kHunyuanRules[] = {
+    {"attn_q_norm.*", "self_attn.query_layernorm.*"},
+    {"attn_k_norm.*", "self_attn.key_layernorm.*"},
+};
+constexpr NameGroup kHunyuan{kBlk, kModelLayer, kHunyuanRules};
+
+constexpr NameRule kMiniMaxM2Rules[] = {{"exp_probs_b.bias", "block_sparse_moe.e_score_correction_bias"}};
+constexpr NameGroup kMiniMaxM2{kBlk, kModelLayer, kMiniMaxM2Rules};
+
+constexpr NameRule kLfm2MoeRules[] = {
+    {"ffn_gate_inp.*", "feed_forward.gate.*"},
+    {"exp_probs_b.bias", "feed_forward.expert_bias"},
+    {"ffn_gate_exps.*", "feed_forward.experts.{expert}.w1.*"},
+    {"ffn_up_exps.*", "feed_forward.experts.{expert}.w3.*"},
+    {"ffn_down_exps.*", "feed_forward.experts.{expert}.w2.*"},
+};
+constexpr NameGroup kLfm2Moe{kBlk, kModelLayer, kLfm2MoeRules};
+
+// GPT-2's names with matrices that are not transposed.
+constexpr NameRule kStarcoderRules[] = {
+    {"token_embd.*", "transformer.wte.*"},
+    {"position_embd.*", "transformer.wpe.*"},
+    {"output_norm.*", "transformer.ln_f.*"},
+    {"output.*", "lm_head.*"},
+    {"blk.{layer}.attn_norm.*", "transformer.h.{layer}.ln_1.*"},
+    {"blk.{layer}.attn_qkv.*", "transformer.h.{layer}.attn.c_attn.*"},
+    {"blk.{layer}.attn_output.*", "transformer.h.{layer}.attn.c_proj.*"},
+    {"blk.{layer}.ffn_norm.*", "transformer.h.{layer}.ln_2.*"},
+    {"blk.{layer}.ffn_up.*", "transformer.h.{layer}.mlp.c_fc.*"},
+    {"blk.{layer}.ffn_down.*", "transformer.h.{layer}.mlp.c_proj.*"},
+};
+constexpr NameGroup kStarcoder{"", "", kStarcoderRules};
+
 using Groups = const NameGroup* const;
 constexpr Groups kLlamaGroups[] = {&kRotaryPairs, &kMixtral, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kPlainGroups[] = {&kLlamaTop, &kLlamaLayer, &kGated};
@@ -303,6 +342,13 @@ constexpr Groups kSeedOssGroups[] = {&kSeedOss, &kLlamaTop, &kLlamaLayer, &kGate
 constexpr Groups kLfm2Groups[] = {&kLfm2, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kMambaGroups[] = {&kMamba1, &kMambaShared};
 constexpr Groups kMamba2Groups[] = {&kMamba2, &kMambaShared};
+
+constexpr Groups kGlm4Groups[] = {&kGlm4, &kPhi3, &kLlamaTop, &kLlamaLayer};
+constexpr Groups kGlm4MoeGroups[] = {&kSeedOss, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kHunyuanGroups[] = {&kHunyuan, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kMiniMaxM2Groups[] = {&kMixtral, &kMiniMaxM2, &kLlamaTop, &kLlamaLayer, &kMoe};
+constexpr Groups kLfm2MoeGroups[] = {&kLfm2, &kLfm2Moe, &kLlamaTop, &kLlamaLayer, &kMoe};
+constexpr Groups kStarcoderGroups[] = {&kStarcoder};
 
 struct ArchitectureGroups {
   std::string_view architecture;
@@ -343,6 +389,14 @@ constexpr ArchitectureGroups kTable[] = {
     {"seed_oss", kSeedOssGroups},
     {"arcee", kRotaryGroups},
     {"nemotron", kGemmaGroups},
+    {"glm4", kGlm4Groups},
+    {"glm4moe", kGlm4MoeGroups},
+    {"dots1", kMoeGroups},
+    {"exaone4", kOlmo2Groups},
+    {"hunyuan-dense", kHunyuanGroups},
+    {"minimax-m2", kMiniMaxM2Groups},
+    {"lfm2moe", kLfm2MoeGroups},
+    {"starcoder", kStarcoderGroups},
 };
 
 }  // namespace

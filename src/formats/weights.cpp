@@ -58,12 +58,13 @@ Tensor expert_slice(const Tensor& stack, int expert, std::string_view name) {
 
 HeadCounts head_counts(const Json& config) {
   HeadCounts counts;
-  counts.heads = first_of(config, {"num_attention_heads", "n_head", "num_heads"}, 0);
+  counts.heads = first_of(config, {"num_attention_heads", "n_head", "num_heads", "n_heads"}, 0);
   counts.kv_heads = first_of(config, {"num_key_value_heads", "num_kv_heads", "n_head_kv"}, counts.heads);
   counts.state_groups = first_of(config, {"n_groups"}, 1);
   counts.latent_key_dim = first_of(config, {"qk_nope_head_dim"}, 0);
-  const bool falcon = config.is_object() && config.get("model_type", "") == "falcon";
-  if (falcon && !config.get("new_decoder_architecture", false)) {
+  const std::string type = config.is_object() ? config.get("model_type", "") : "";
+  const bool falcon = type == "falcon" && !config.get("new_decoder_architecture", false);
+  if (falcon || type == "gpt_bigcode") {
     counts.kv_heads = config.get("multi_query", true) ? 1 : counts.heads;
   }
   return counts;
@@ -237,6 +238,9 @@ WeightSource::Load WeightSource::from_fused(std::string_view name) const {
   for (const FusedPart& part : fused_wholes(name)) {
     FusedRows rows = part.rows;
     if (rows == FusedRows::kQkvPerGroup && architecture_ == "bloom") rows = FusedRows::kQkvPerHead;
+    if (rows == FusedRows::kQkvColumns && architecture_ == "starcoder") {
+      rows = counts_.kv_heads == 1 ? FusedRows::kQkv : FusedRows::kQkvPerHead;
+    }
     HeadCounts counts = counts_;
     if (rows == FusedRows::kQkvPerHead || rows == FusedRows::kQkvColumns) counts.kv_heads = counts.heads;
     Load load;

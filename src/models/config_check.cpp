@@ -128,9 +128,9 @@ constexpr std::string_view kNeverNeutral[] = {"attention_multiplier", "query_pre
                                               "attention_scale", "attn_scale"};
 constexpr std::string_view kScales[] = {"_multiplier", "_multipliers", "_scale", "_scaling", "_factor"};
 
-constexpr std::string_view kRopeBlocks[] = {"rope_parameters", "rope_scaling"};
-constexpr std::string_view kRopeWithoutEffect[] = {"finetuned", "max_position_embeddings", "mrope_interleaved",
-                                                   "mrope_section"};
+constexpr std::string_view kBlocks[] = {"rope_parameters", "rope_scaling", "attn_config"};
+constexpr std::string_view kBlockWithoutEffect[] = {"finetuned", "max_position_embeddings", "mrope_interleaved",
+                                                    "mrope_section"};
 
 template <size_t kCount>
 bool is_one_of(std::string_view name, const std::string_view (&names)[kCount]) {
@@ -162,14 +162,16 @@ Error not_understood(const ConfigReader& config, const Json& setting, bool is_gu
                          type, "'")};
 }
 
-void check_rope_block(const ConfigReader& config, const Json& block, bool is_guess) {
+void check_block(const ConfigReader& config, const Json& block, bool is_guess) {
   if (!block.is_object()) return;
   for (const auto& [name, value] : block.as_object()) {
     if (value.is_object()) {
-      if (config.was_read(value)) check_rope_block(config, value, is_guess);
+      if (config.was_read(value)) check_block(config, value, is_guess);
       continue;
     }
-    if (config.was_read(value) || is_one_of(name, kRopeWithoutEffect) || is_neutral(name, value)) continue;
+    if (config.was_read(value) || is_one_of(name, kBlockWithoutEffect) || is_without_effect(name) ||
+        is_neutral(name, value))
+      continue;
     throw not_understood(config, value, is_guess);
   }
 }
@@ -186,8 +188,8 @@ bool is_without_effect(std::string_view name) {
 
 void check_settings(const ConfigReader& config, bool is_guess) {
   for (const auto& [name, value] : config.json().as_object()) {
-    if (is_one_of(name, kRopeBlocks)) {
-      check_rope_block(config, value, is_guess);
+    if (is_one_of(name, kBlocks)) {
+      check_block(config, value, is_guess);
       continue;
     }
     if (config.was_read(value) || is_neutral(name, value)) continue;

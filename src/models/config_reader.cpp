@@ -28,6 +28,10 @@ constexpr Alias kAliases[] = {
     {"rms_norm_eps", "layer_norm_epsilon"},
     {"head_dim", "kv_channels"},
     {"intermediate_size", "d_ff"},
+    {"intermediate_size", "ffn_dim"},
+    {"hidden_size", "n_embed"},
+    {"num_attention_heads", "num_heads"},
+    {"max_position_embeddings", "max_seq_len"},
 };
 
 const Json* present(const Json& config, std::string_view name) {
@@ -132,7 +136,8 @@ RopeConfig read_rope(const ConfigReader& config, int64_t head_dim, int64_t max_p
                 cat("config.json: partial_rotary_factor is ", share, ", expected above 0 and at most 1"));
   }
   rope.dim = static_cast<int64_t>(static_cast<double>(head_dim) * share);
-  if (config.has("rotary_dim")) rope.dim = config.integer("rotary_dim");
+  // Where both are given, rope_parameters is what counts.
+  if (config.has("rotary_dim") && !config.has("rope_parameters")) rope.dim = config.integer("rotary_dim");
   rope.max_positions = max_positions;
   const Json* older = config.member(scaling, "type");
   const Json* kind = config.member(scaling, "rope_type");

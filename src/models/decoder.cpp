@@ -12,6 +12,7 @@
 #include "ops/draw_tokens.h"
 #include "ops/embedding.h"
 #include "ops/mul.h"
+#include "ops/reshape.h"
 #include "ops/tanh.h"
 #include "tensor/create.h"
 
@@ -26,8 +27,11 @@ Tensor DecoderLayer::mix(const LinearInput& input, const Tensor& residual, const
   }
   const bool rotates = kind.rope >= 0;
   const auto rope = static_cast<size_t>(kind.rope);
-  return attention(input, residual, rotates ? step.ropes[rope] : RopeRows(), rotates && step.tables[rope].interleaved(),
-                   step.attention, step.cache.layer(kv_index), keep, index);
+  const RopeRows rows = rotates ? step.ropes[rope] : RopeRows();
+  const bool interleaved = rotates && step.tables[rope].interleaved();
+  const KvBlocks& kv = step.cache.layer(kv_index);
+  if (latent) return (*latent)(input, residual, rows, interleaved, step.attention, kv, keep, index);
+  return attention(input, residual, rows, interleaved, step.attention, kv, keep, index);
 }
 
 Tensor DecoderLayer::feed_forward(const LinearInput& input, const Tensor& residual, const DecoderStep& step) const {
@@ -88,6 +92,11 @@ Tensor Decoder::embed(const Tensor& ids, const ForwardBatch& batch, const Decode
   return embed_norm_(x);
 }
 
+Tensor Decoder::query_growth(const DecoderStep& step) const {
+  if (!query_growth_.defined()) return {};
+  return reshape(take_rows(query_growth_, step.position_ids.to_device(device_)), {step.position_ids.dim(0), 1, 1});
+}
+
 Tensor Decoder::ids_of(const ForwardBatch& batch) const {
   const auto count = static_cast<int64_t>(batch.tokens.size());
   if (batch.drawn.defined()) {
@@ -102,14 +111,16 @@ Tensor Decoder::ids_of(const ForwardBatch& batch) const {
 
 Tensor Decoder::run(const ForwardBatch& batch, const KvCache& cache) const {
   const auto recorded = graphs_.run(batch, cache, ropes_, device_, [&](const DecodeInputs& inputs) {
-    const DecoderStep step(inputs, cache, ropes_);
+    DecoderStep step(inputs, cache, ropes_);
+    step.attention.query_growth = query_growth(step);
     return continue_from(embed(inputs.ids, batch, step), step, {});
   });
   if (recorded) return *recorded;
   const bool wants_all = batch.logit_rows.size() == batch.tokens.size();
   size_t convolutions = 0;
   for (const LayerKind& kind : config_.kinds) convolutions += kind.convolution;
-  const DecoderStep step(batch, cache, ropes_, device_, convolutions);
+  DecoderStep step(batch, cache, ropes_, device_, convolutions);
+  step.attention.query_growth = query_growth(step);
 
   // Behind the last mixer only the rows with logits matter, unless somebody is looking.
   const Tensor wanted = wants_all ? Tensor() : index_tensor(batch.logit_rows, device_);
@@ -147,9 +158,11 @@ StreamReader Decoder::stream_reader() const {
 StreamWriter Decoder::stream_writer(int index, HookPoint point) const {
   const DecoderLayer& layer = layers_[static_cast<size_t>(index)];
   if (point == HookPoint::kAttnOut && !layer.kind.convolution) {
-    return {&layer.attention.out, &layer.attn_post_norm, layer.residual_scale, layer.attention.heads};
+    if (layer.attention.sub_norm.present()) return {};
+    const Linear& out = layer.latent ? layer.latent->out : layer.attention.out;
+    return {&out, &layer.attn_post_norm, layer.residual_scale, config_.heads};
   }
-  if (point == HookPoint::kMlpOut && !layer.kind.sparse) {
+  if (point == HookPoint::kMlpOut && !layer.kind.sparse && !layer.mlp.sub_norm.present()) {
     return {&layer.mlp.down, layer.parallel ? nullptr : &layer.mlp_post_norm, layer.residual_scale, 0};
   }
   return {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/decode_graphs.h"
@@ -7,6 +8,7 @@
 #include "models/language_model.h"
 #include "models/weight_loader.h"
 #include "nn/attention.h"
+#include "nn/latent_attention.h"
 #include "nn/mlp.h"
 #include "nn/moe.h"
 #include "nn/short_conv.h"
@@ -23,6 +25,7 @@ struct DecoderLayer {
   float residual_scale = 1;
   Norm attn_norm, attn_post_norm, mlp_norm, mlp_post_norm;
   Attention attention;
+  std::optional<LatentAttention> latent;  // instead
   ShortConv convolution;
   Mlp mlp;
   Moe moe;
@@ -65,11 +68,14 @@ class Decoder final : public LanguageModel {
   // All layers, the norm and the logits of the `wanted` rows (undefined: all).
   Tensor continue_from(Tensor x, const DecoderStep& step, const Tensor& wanted) const;
   Tensor logits(const LinearInput& input) const;
+  // What the queries of the step's rows are multiplied with, f32 [rows, 1, 1]; undefined where nothing grows.
+  Tensor query_growth(const DecoderStep& step) const;
   DecoderLayer load_layer(int index, WeightLoader& loader);
 
   DecoderConfig config_;
   Device device_;
   Tensor embedding_, positions_;
+  Tensor query_growth_;  // f32 [positions, 1]; undefined: none
   Norm embed_norm_;
   std::vector<DecoderLayer> layers_;
   Norm final_norm_;

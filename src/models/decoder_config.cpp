@@ -89,6 +89,13 @@ void check_decoder_config(const DecoderConfig& config) {
     if (kind.window < 0 || kind.window > (int64_t{1} << 31)) throw bad(config, cat("sliding_window = ", kind.window));
   }
   if (dense) check_count(config, "intermediate_size", config.intermediate);
+  if (const auto& latent = config.latent) {
+    check_count(config, "kv_lora_rank", latent->rank, 1 << 16);
+    check_count(config, "q_lora_rank", latent->q_rank + 1);
+    check_count(config, "qk_nope_head_dim", latent->plain, 1 << 16);
+    check_count(config, "qk_rope_head_dim", latent->rotated, 1 << 16);
+    check_count(config, "v_head_dim", latent->value_dim, 1 << 16);
+  }
   if (sparse) check_moe(config, config.moe.value_or(MoeConfig{}));
   if (convolution) check_count(config, "conv_L_cache", config.conv_taps, 1024);
   if (config.ropes.size() > kMostRopes) throw bad(config, cat(config.ropes.size(), " kinds of rope"));

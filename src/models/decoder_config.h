@@ -25,13 +25,17 @@ struct DecoderNames {
   std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
   std::string q_norm = "self_attn.q_norm", k_norm = "self_attn.k_norm";
   std::string sinks = "self_attn.sinks";
+  std::string attn_sub_norm;  // of what the heads give, before o
   std::string attn_post_norm;
   std::string mlp_norm = "post_attention_layernorm";
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
+  std::string mlp_sub_norm;  // of what is activated, before down
   std::string mlp_post_norm;
   std::string router = "mlp.gate", experts = "mlp.experts.";
+  std::string selection_bias = "mlp.gate.e_score_correction_bias";  // the whole name
   std::string shared = "mlp.shared_expert.", shared_gate = "mlp.shared_expert_gate";
   std::string conv = "conv.";
+  std::string activation = "mlp.act_fn.";  // of activations with weights
 };
 
 enum class QkNorm : uint8_t { kNone, kPerHead, kWholeRow };
@@ -45,12 +49,28 @@ struct MoeConfig {
   bool expert_bias = false;
 };
 
+// Sizes of multi-head latent attention, per head but for the ranks.
+struct LatentConfig {
+  int64_t q_rank = 0;  // 0: queries are projected at once
+  int64_t rank = 0;
+  int64_t plain = 0, rotated = 0;  // components of keys
+  int64_t value_dim = 0;
+};
+
+// Queries at position p count 1 + factor * log(1 + floor((p + offset) / period)) times, so that attention stays sharp
+// in long texts.
+struct QueryGrowth {
+  double factor = 0, period = 1;
+  int64_t offset = 0;
+};
+
 // What one layer does differently from the next.
 struct LayerKind {
   bool convolution = false;  // a short convolution instead of attention
   int64_t window = 0;        // tokens that attention sees; 0: all
   int rope = 0;              // index into DecoderConfig::ropes; -1: positions are not rotated
-  bool sparse = false;       // experts instead of one MLP
+  bool query_growth = false;
+  bool sparse = false;  // experts instead of one MLP
 };
 
 inline constexpr size_t kMostRopes = 4;  // kinds of rotation in one model
@@ -60,7 +80,8 @@ struct DecoderConfig {
   std::string family;
   int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
   int64_t intermediate = 0, vocabulary = 0, max_positions = 0;
-  int64_t classes = 0;  // that the head tells apart, when they are not the tokens; 0: they are
+  int64_t position_offset = 0;  // rows of the table of positions before the first one
+  int64_t classes = 0;          // that the head tells apart, when they are not the tokens; 0: they are
   DecoderNames names;
 
   NormKind norm = NormKind::kRms;
@@ -70,6 +91,7 @@ struct DecoderConfig {
   float norm_eps = 1e-5f;
   QkNorm qk_norm = QkNorm::kNone;
   NormKind qk_norm_kind = NormKind::kRms;
+  bool qk_norm_after_rope = false;
 
   bool parallel = false;  // attention and MLP read the same input
   bool gated = true;
@@ -81,17 +103,19 @@ struct DecoderConfig {
   bool head_bias = false;
   bool tied = false;  // the output projection is the embedding
   bool sinks = false;
-  bool alibi = false;
+  std::vector<float> alibi_slopes;  // one per head; empty: no ALiBi
   float clip_qkv = 0;
 
   std::optional<float> attention_scale;  // 1 / sqrt(head_dim) when empty
+  std::optional<QueryGrowth> query_growth;
   float attention_soft_cap = 0, logit_soft_cap = 0;
   float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
 
   std::vector<RopeConfig> ropes;  // at most kMostRopes; empty: nothing is rotated
   std::vector<LayerKind> kinds;   // one per layer
   std::optional<MoeConfig> moe;
-  int64_t conv_taps = 0;  // of convolution layers
+  std::optional<LatentConfig> latent;  // instead of keys and values per head
+  int64_t conv_taps = 0;               // of convolution layers
   bool conv_bias = false;
 };
 

@@ -42,6 +42,7 @@ class ModelBuilder {
       throw Error(ErrorCode::kInvalidArgument, cat("a context of ", options.context, " tokens is asked for"));
     }
     const std::string type = config_->text("model_type", "");
+    check_not_refused(type);
     const Family* family = find_family(type);
     plan_.family = type;
     if (family && family->own) {

@@ -24,5 +24,7 @@ struct Family {
 std::span<const Family> families();
 // Null when the model_type is not known.
 const Family* find_family(std::string_view model_type);
+// Throws Error(kUnsupported) saying what Wick lacks, for families that are known to compute in a way of their own.
+void check_not_refused(std::string_view model_type);
 
 }  // namespace wick

@@ -6,12 +6,16 @@
 #include "base/text.h"
 #include "ops/add.h"
 #include "ops/clamp.h"
+#include "ops/exp.h"
 #include "ops/gelu.h"
+#include "ops/gt.h"
 #include "ops/mul.h"
 #include "ops/relu.h"
 #include "ops/sigmoid.h"
 #include "ops/silu.h"
 #include "ops/sqr.h"
+#include "ops/sub.h"
+#include "ops/where.h"
 
 namespace wick {
 namespace {
@@ -31,6 +35,7 @@ constexpr ActivationName kNames[] = {
     {"relu", Activation::kRelu},
     {"relu2", Activation::kReluSquared},
     {"clamped_swiglu", Activation::kClampedSwiglu},
+    {"xielu", Activation::kXielu},
 };
 
 }  // namespace
@@ -59,8 +64,15 @@ Tensor activate(Activation activation, const Tensor& x) {
     case Activation::kRelu: return relu(x);
     case Activation::kReluSquared: return sqr(relu(x));
     case Activation::kClampedSwiglu: throw Error(ErrorCode::kUnsupported, "clamped_swiglu needs a gate");
+    case Activation::kXielu: throw Error(ErrorCode::kUnsupported, "xielu needs numbers of its own and no gate");
   }
   return x;
+}
+
+Tensor Xielu::operator()(const Tensor& x) const {
+  const Tensor high = mul(sqr(x), above);
+  const Tensor low = mul(sub(sub(exp(clamp(x, -std::numeric_limits<double>::infinity(), least)), 1), x), below);
+  return add(where(gt(x, 0), high, low), mul(x, beta));
 }
 
 Tensor activate_gated(Activation activation, const Tensor& gate, const Tensor& up) {

@@ -4,6 +4,7 @@
 #include "ops/attend.h"
 #include "ops/clamp.h"
 #include "ops/index_select.h"
+#include "ops/mul.h"
 #include "ops/reshape.h"
 
 namespace wick {
@@ -27,7 +28,13 @@ Tensor Attention::operator()(const LinearInput& input, const Tensor& residual, c
   Tensor key = heads_of(parts[1], kv_heads, HookPoint::kAttnK);
   const Tensor value = heads_of(parts[2], kv_heads, HookPoint::kAttnV);
 
+  if (grows) query = mul(query, step.query_growth);
   HeadTurns turns{{}, {}, 0, rope.cos, rope.sin, interleaved};
+  if (norm_after_rope && rope.cos.defined()) {
+    query = rotate_heads(query, rope, interleaved);
+    key = rotate_heads(key, rope, interleaved);
+    turns.cos = turns.sin = {};
+  }
   if (norm_whole_rows) {
     query = reshape(q_norm(reshape(query, {tokens, heads * head_dim})), {tokens, heads, head_dim});
     key = reshape(k_norm(reshape(key, {tokens, kv_heads * head_dim})), {tokens, kv_heads, head_dim});
@@ -44,7 +51,7 @@ Tensor Attention::operator()(const LinearInput& input, const Tensor& residual, c
   Tensor z = attended.out;
   if (wants_maps) z = hook_attention_maps(hooks, layer, attended.queries, kv, step.rows, options, z);
   z = reshape(hooks(HookPoint::kAttnZ, layer, z), {tokens, -1});
-  return out({keep.defined() ? index_select(z, 0, keep) : z}, residual);
+  return out(sub_norm.input_for(keep.defined() ? index_select(z, 0, keep) : z), residual);
 }
 
 }  // namespace wick

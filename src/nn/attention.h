@@ -12,6 +12,7 @@ namespace wick {
 struct AttentionStep {
   PagedRows rows;
   const BatchHooks* hooks = nullptr;
+  Tensor query_growth;  // f32 [rows, 1, 1]: what queries are multiplied with in layers that ask for it
 };
 
 // Grouped-query attention with its projections, over paged keys and values.
@@ -20,7 +21,10 @@ struct Attention {
   int64_t heads = 0, kv_heads = 0, head_dim = 0;
   Norm q_norm, k_norm;
   bool norm_whole_rows = false;  // q_norm and k_norm run over all heads together instead of each
-  float clip = 0;                // q, k and v are clamped to +-clip; 0: not
+  bool norm_after_rope = false;
+  bool grows = false;  // queries are multiplied with AttentionStep::query_growth
+  Norm sub_norm;       // of all heads' values together, before `out`
+  float clip = 0;      // q, k and v are clamped to +-clip; 0: not
   PagedAttentionOptions options;
 
   // What attention adds to the residual stream, for an input [tokens, hidden]; plus `residual`, where that is defined.

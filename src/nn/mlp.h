@@ -3,6 +3,7 @@
 #include "hooks/batch_hooks.h"
 #include "nn/activation.h"
 #include "nn/linear.h"
+#include "nn/norm.h"
 
 namespace wick {
 
@@ -10,6 +11,8 @@ namespace wick {
 struct Mlp {
   Linear gate, up, down;
   Activation activation = Activation::kSilu;
+  Xielu xielu;    // of Activation::kXielu
+  Norm sub_norm;  // of what is activated, before `down`
 
   // Of an input [tokens, hidden]; plus `residual`, where that is defined.
   Tensor operator()(const LinearInput& input, const Tensor& residual, const BatchHooks& hooks, int layer) const;

@@ -1,6 +1,7 @@
 #include "nn/moe.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "ops/add.h"
@@ -39,6 +40,38 @@ Tensor mix_one_by_one(const Tensor& x, const ExpertShares& shares, std::span<con
     out = index_add(out, 0, index, mul(y, from_vector(parts, {count, 1}, device)));
   }
   return out;
+}
+
+// Two experts for each row of scores f32 [rows, experts], by Routing::one_by_one.
+ExpertShares choose_one_by_one(const Tensor& scores, float tolerance) {
+  const Tensor host = scores.to_device(Device::cpu()).contiguous();
+  const int64_t rows = host.dim(0), experts = host.dim(1);
+  const ExpertShares shares{empty({rows, 2}, DType::kI32), empty({rows, 2}, DType::kF32)};
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* score = host.data<float>() + row * experts;
+    int32_t chosen[2] = {-1, -1};
+    float share[2] = {};
+    for (int turn = 0; turn < 2; ++turn) {
+      int32_t best = -1;
+      for (int32_t i = 0; i < experts; ++i) {
+        if (i != chosen[0] && (best < 0 || score[i] > score[best])) best = i;
+      }
+      double sum = 0;
+      for (int32_t i = 0; i < experts; ++i) {
+        if (i == chosen[0]) continue;
+        const float distance = (score[best] - score[i]) / std::max(std::abs(score[i]), score[best]);
+        if (!(distance > 2 * tolerance)) sum += std::exp(static_cast<double>(score[i]) - score[best]);
+      }
+      chosen[turn] = best;
+      share[turn] = static_cast<float>(1 / sum);
+    }
+    const int first = chosen[0] < chosen[1] ? 0 : 1;
+    for (int i = 0; i < 2; ++i) {
+      shares.ids.mutable_data<int32_t>()[row * 2 + i] = chosen[i ^ first];
+      shares.shares.mutable_data<float>()[row * 2 + i] = share[i ^ first];
+    }
+  }
+  return {shares.ids.to_device(scores.device()), shares.shares.to_device(scores.device())};
 }
 
 // The rows of two matrices f32 [rows, columns] on the host that differ.
@@ -124,7 +157,9 @@ Tensor Moe::operator()(const LinearInput& given, const Tensor& residual, const B
   const LinearInput input = leaves_norm ? given : LinearInput{materialize(given)};
   LinearInput routed = input;
   if (!router.is_plain()) routed.x = index_select(input.x, -1, router.input_order);
-  const ExpertShares shares = route_experts(routed, {router.weight, router.bias, selection_bias}, routing);
+  const ExpertShares shares = routing.one_by_one
+                                  ? choose_one_by_one(router(input, {}), *routing.one_by_one)
+                                  : route_experts(routed, {router.weight, router.bias, selection_bias}, routing);
   const bool is_shared = shared.up.defined(), is_edited = hooks.wants(HookPoint::kRouter, layer);
   if (!is_shared && !is_edited) return mix(input, shares, residual, layer);
   const Tensor more = is_shared ? run_shared(input, layer) : Tensor();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "nn/mlp.h"
@@ -10,6 +11,9 @@ namespace wick {
 // How tokens choose their experts.
 struct Routing : ExpertChoice {
   int64_t experts = 0;
+  // As PhiMoE chooses: the best expert, then the best of the others, each with its softmax among those whose score is
+  // nearer to the best than twice this share of it. `chosen` is 2.
+  std::optional<float> one_by_one;
 };
 
 // A mixture of experts: each token runs through the few that its router chooses, and through the shared one.

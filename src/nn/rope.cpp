@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "base/thread_pool.h"
+#include "ops/permute.h"
+#include "ops/rope.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -72,6 +74,10 @@ double theta_for(const RopeConfig& config, int64_t context) {
 
 }  // namespace
 
+Tensor rotate_heads(const Tensor& heads, const RopeRows& rows, bool interleaved) {
+  return transpose(rope(transpose(heads, 0, 1).contiguous(), rows.cos, rows.sin, interleaved), 0, 1).contiguous();
+}
+
 RopeTable::RopeTable(const RopeConfig& config, int64_t context)
     : magnitude_(magnitude_of(config)), interleaved_(config.interleaved) {
   const double theta = theta_for(config, context);
@@ -86,6 +92,9 @@ RopeTable::RopeTable(const RopeConfig& config, int64_t context)
   if (config.kind == RopeKind::kLongRope) {
     const auto& factors = context > config.original_positions ? config.long_factor : config.short_factor;
     for (size_t i = 0; i < frequencies_.size(); ++i) frequencies_[i] /= factors[i];
+  }
+  if (config.backwards) {
+    for (double& frequency : frequencies_) frequency = -frequency;
   }
 }
 

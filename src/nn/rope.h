@@ -17,6 +17,7 @@ struct RopeConfig {
   double theta = 10000;
   int64_t dim = 0;           // how many components of a head turn
   bool interleaved = false;  // pairs are (2i, 2i + 1) instead of (i, i + dim / 2)
+  bool backwards = false;    // they turn the other way round
 
   double factor = 1;
   int64_t max_positions = 0;                                       // the model's context
@@ -25,13 +26,16 @@ struct RopeConfig {
   double beta_fast = 32, beta_slow = 1;                            // kYarn
   bool truncate = true;                                            // kYarn: borders of the ramp are whole dimensions
   std::optional<double> attention_factor, mscale, mscale_all_dim;  // kYarn, kLongRope
-  std::vector<double> short_factor, long_factor;  // kLongRope: one per pair
+  std::vector<double> short_factor, long_factor;                   // kLongRope: one per pair
 };
 
 // cos and sin of some rows, f32 [rows, dim / 2].
 struct RopeRows {
   Tensor cos, sin;
 };
+
+// Heads [tokens, heads, head_dim] turned by the rows' angles.
+Tensor rotate_heads(const Tensor& heads, const RopeRows& rows, bool interleaved);
 
 // The angles of a model. Scalings that depend on the length of a text (dynamic, longrope) are settled by the context
 // the model was loaded with, so that a token's angle never depends on how much text came in one piece.

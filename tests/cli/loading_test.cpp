@@ -98,6 +98,12 @@ TEST_F(Loading, AnUnknownFamilyIsInferred) {
   const auto verified = wick({"verify", model_.string()});
   EXPECT_EQ(verified.exit_code, 0) << verified.output << verified.errors;
   EXPECT_TRUE(contains(verified.output, "inferred from config.json")) << verified.output;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"verify", model_.string(), "--json"},
+                                                {"bench", model_.string(), "-p", "1", "-n", "0", "--json"}}) {
+    const auto loaded = wick(words);
+    EXPECT_TRUE(contains(loaded.errors, "wick: the model_type 'quill' is not known")) << loaded.errors;
+    EXPECT_TRUE(nlohmann::json::accept(loaded.output)) << loaded.output;
+  }
 }
 
 TEST_F(Loading, ModelsThatListen) {

@@ -159,7 +159,7 @@ const std::set<std::string> kNotSeen = {
     "max_position_embeddings", "n_positions", "context_length",
     // How training begins.
     "time_step_floor", "time_step_max", "time_step_min", "time_step_scale", "time_step_init_scheme",
-    "rescale_prenorm_residual", "router_jitter_noise",
+    "rescale_prenorm_residual", "router_jitter_noise", "input_jitter_noise",
     // How other programs compute the same.
     "chunk_size", "residual_in_fp32", "rescale_every", "use_associative_scan", "use_mambapy",
     // Others come before them in these files, or switch them off.
@@ -180,6 +180,14 @@ const std::set<std::pair<std::string, std::string>> kNotSeenOf = {{"glm", "parti
                                                                   {"persimmon", "num_key_value_heads"},
                                                                   {"ernie4_5_moe", "moe_layer_end_index"},
                                                                   {"minimax_m2", "rotary_dim"},
+                                                                  {"deepseek_v2", "head_dim"},
+                                                                  {"deepseek_v2", "n_group"},
+                                                                  {"deepseek_v2", "num_key_value_heads"},
+                                                                  {"deepseek_v2", "qk_head_dim"},
+                                                                  {"deepseek_v2", "topk_group"},
+                                                                  {"deepseek_v3", "head_dim"},
+                                                                  {"deepseek_v3", "num_key_value_heads"},
+                                                                  {"deepseek_v3", "qk_head_dim"},
                                                                   // PyTorch's own code does not look at them.
                                                                   {"mpt", "embedding_fraction"},
                                                                   {"mpt", "learned_pos_emb"},

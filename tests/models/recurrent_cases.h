@@ -11,11 +11,12 @@
 
 namespace wick {
 
-inline constexpr const char* kRecurrentFamilies[] = {"mamba", "mamba2", "rwkv"};
+inline constexpr const char* kRecurrentFamilies[] = {"falcon_mamba", "mamba", "mamba2", "rwkv"};
 
 // A recurrent family on a device.
 class RecurrentCase : public testing::TestWithParam<std::tuple<const char*, Device>> {
  protected:
+  void SetUp() override { WICK_NEEDS_FIXTURE(family()); }
   std::string family() const { return std::get<0>(GetParam()); }
   ModelOptions options() const {
     ModelOptions options;

@@ -28,10 +28,9 @@ DecoderConfig falcon_config(const ConfigReader& config) {
   decoder.gated = false;
   decoder.activation = activation_named(config.text("hidden_act", "gelu"));
   decoder.attention_bias = decoder.output_bias = decoder.mlp_bias = config.flag("bias", false);
-  decoder.alibi = config.flag("alibi", false);
-  if (decoder.alibi) {
-    decoder.ropes.clear();
-    for (LayerKind& kind : decoder.kinds) kind.rope = -1;
+  if (config.flag("alibi", false)) {
+    rotate_nothing(decoder);
+    decoder.alibi_slopes = alibi_slopes(decoder.heads);
   }
   decoder.tied = config.flag("tie_word_embeddings", true);
   return decoder;

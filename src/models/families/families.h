@@ -11,32 +11,59 @@ namespace wick {
 // What most families share, read from the common keys: Llama as it is.
 DecoderConfig llama_config(const ConfigReader& config);
 
+DecoderConfig apertus_config(const ConfigReader& config);
+DecoderConfig arcee_config(const ConfigReader& config);
+DecoderConfig bitnet_config(const ConfigReader& config);
+DecoderConfig bloom_config(const ConfigReader& config);
 DecoderConfig cohere_config(const ConfigReader& config);
+DecoderConfig deepseek_v2_config(const ConfigReader& config);
+DecoderConfig deepseek_v3_config(const ConfigReader& config);
+DecoderConfig dots1_config(const ConfigReader& config);
+DecoderConfig ernie4_5_moe_config(const ConfigReader& config);
+DecoderConfig exaone4_config(const ConfigReader& config);
 DecoderConfig falcon_config(const ConfigReader& config);
-DecoderConfig gemma_config(const ConfigReader& config);
 DecoderConfig gemma2_config(const ConfigReader& config);
 DecoderConfig gemma3_config(const ConfigReader& config);
+DecoderConfig gemma_config(const ConfigReader& config);
+DecoderConfig glm4_config(const ConfigReader& config);
+DecoderConfig glm4_moe_config(const ConfigReader& config);
 DecoderConfig glm_config(const ConfigReader& config);
 DecoderConfig gpt2_config(const ConfigReader& config);
+DecoderConfig gpt_bigcode_config(const ConfigReader& config);
+DecoderConfig gpt_neo_config(const ConfigReader& config);
 DecoderConfig gpt_neox_config(const ConfigReader& config);
 DecoderConfig gpt_oss_config(const ConfigReader& config);
+DecoderConfig gptj_config(const ConfigReader& config);
 DecoderConfig granite_config(const ConfigReader& config);
+DecoderConfig granitemoe_config(const ConfigReader& config);
+DecoderConfig hunyuan_v1_dense_config(const ConfigReader& config);
 DecoderConfig interleaved_config(const ConfigReader& config);
 DecoderConfig lfm2_config(const ConfigReader& config);
+DecoderConfig lfm2_moe_config(const ConfigReader& config);
+DecoderConfig minimax_m2_config(const ConfigReader& config);
+DecoderConfig ministral3_config(const ConfigReader& config);
 DecoderConfig mistral_config(const ConfigReader& config);
 DecoderConfig mixtral_config(const ConfigReader& config);
-DecoderConfig olmo_config(const ConfigReader& config);
+DecoderConfig mpt_config(const ConfigReader& config);
+DecoderConfig nanochat_config(const ConfigReader& config);
+DecoderConfig nemotron_config(const ConfigReader& config);
 DecoderConfig olmo2_config(const ConfigReader& config);
+DecoderConfig olmo_config(const ConfigReader& config);
 DecoderConfig olmoe_config(const ConfigReader& config);
-DecoderConfig phi_config(const ConfigReader& config);
+DecoderConfig opt_config(const ConfigReader& config);
+DecoderConfig persimmon_config(const ConfigReader& config);
 DecoderConfig phi3_config(const ConfigReader& config);
+DecoderConfig phi_config(const ConfigReader& config);
+DecoderConfig phimoe_config(const ConfigReader& config);
 DecoderConfig qwen2_config(const ConfigReader& config);
 DecoderConfig qwen2_moe_config(const ConfigReader& config);
 DecoderConfig qwen3_config(const ConfigReader& config);
 DecoderConfig qwen3_moe_config(const ConfigReader& config);
+DecoderConfig seed_oss_config(const ConfigReader& config);
 DecoderConfig smollm3_config(const ConfigReader& config);
 DecoderConfig stablelm_config(const ConfigReader& config);
 DecoderConfig starcoder2_config(const ConfigReader& config);
+DecoderConfig vaultgemma_config(const ConfigReader& config);
 
 // --- Shared by several ---
 
@@ -48,6 +75,18 @@ void read_alternating_windows(const ConfigReader& config, DecoderConfig& decoder
 MoeConfig read_experts(const ConfigReader& config, const DecoderConfig& decoder, bool renormalize);
 // Every layer sparse but those that mlp_only_layers and decoder_sparse_step leave out.
 void read_sparse_layers(const ConfigReader& config, DecoderConfig& decoder);
+// Experts as DeepSeek V3 and those after it choose: the sigmoid of each score, a bias for choosing, groups.
+MoeConfig read_sigmoid_experts(const ConfigReader& config, const DecoderConfig& decoder);
+// n_shared_experts, side by side as one.
+void read_shared_experts(const ConfigReader& config, MoeConfig& moe);
+// Sparse layers behind the first ones, as many as the setting says.
+void read_dense_beginning(const ConfigReader& config, DecoderConfig& decoder, std::string_view setting);
+// No layer rotates queries and keys.
+void rotate_nothing(DecoderConfig& decoder);
+// A share of each head turns where config.json does not say how much.
+void rotate_part(const ConfigReader& config, DecoderConfig& decoder, double share);
+// The slopes of ALiBi: powers of 2^(-8/n) for the largest power of two n <= heads, then every other power between.
+std::vector<float> alibi_slopes(int64_t heads);
 // LayerNorm with bias under its own epsilon.
 void use_layer_norm(const ConfigReader& config, DecoderConfig& decoder);
 

@@ -17,4 +17,11 @@ DecoderConfig gemma2_config(const ConfigReader& config) {
   return decoder;
 }
 
+DecoderConfig vaultgemma_config(const ConfigReader& config) {  // Gemma 2 without the norms behind
+  DecoderConfig decoder = gemma2_config(config);
+  decoder.names.attn_post_norm.clear();
+  decoder.names.mlp_post_norm.clear();
+  return decoder;
+}
+
 }  // namespace wick

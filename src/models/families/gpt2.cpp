@@ -24,8 +24,7 @@ DecoderConfig gpt2_config(const ConfigReader& config) {
   decoder.activation = activation_named(config.text("hidden_act", "gelu_new"));
   decoder.attention_bias = decoder.output_bias = decoder.mlp_bias = true;
   decoder.tied = config.flag("tie_word_embeddings", true);
-  decoder.ropes.clear();
-  for (LayerKind& kind : decoder.kinds) kind.rope = -1;
+  rotate_nothing(decoder);
   return decoder;
 }
 

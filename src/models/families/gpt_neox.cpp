@@ -22,9 +22,7 @@ DecoderConfig gpt_neox_config(const ConfigReader& config) {
   decoder.activation = activation_named(config.text("hidden_act", "gelu"));
   decoder.attention_bias = decoder.output_bias = config.flag("attention_bias", true);
   decoder.mlp_bias = true;
-  if (!config.has("partial_rotary_factor") && !config.has("rope_parameters")) {
-    decoder.ropes.front().dim = decoder.head_dim / 4;
-  }
+  rotate_part(config, decoder, 0.25);
   return decoder;
 }
 

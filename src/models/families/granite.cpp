@@ -16,4 +16,11 @@ DecoderConfig granite_config(const ConfigReader& config) {
   return decoder;
 }
 
+DecoderConfig granitemoe_config(const ConfigReader& config) {  // Granite, with experts on every layer
+  DecoderConfig decoder = granite_config(config);
+  decoder.moe = read_experts(config, decoder, true);
+  for (LayerKind& kind : decoder.kinds) kind.sparse = true;
+  return decoder;
+}
+
 }  // namespace wick

@@ -15,6 +15,8 @@ DecoderConfig interleaved_config(const ConfigReader& config) {
 DecoderConfig glm_config(const ConfigReader& config) {
   DecoderConfig decoder = interleaved_config(config);
   decoder.attention_bias = config.flag("attention_bias", true);
+  decoder.output_bias = false;
+  rotate_part(config, decoder, 0.5);
   return decoder;
 }
 

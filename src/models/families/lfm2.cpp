@@ -37,4 +37,16 @@ DecoderConfig lfm2_config(const ConfigReader& config) {
   return decoder;
 }
 
+// LFM2, with experts chosen by their sigmoid behind the first layers.
+DecoderConfig lfm2_moe_config(const ConfigReader& config) {
+  DecoderConfig decoder = lfm2_config(config);
+  decoder.intermediate = config.integer("intermediate_size");
+  decoder.names.router = "feed_forward.gate";
+  decoder.names.selection_bias = "feed_forward.expert_bias";
+  decoder.moe = read_sigmoid_experts(config, decoder);
+  decoder.moe->selection_bias = config.flag("use_expert_bias", true);
+  read_dense_beginning(config, decoder, "num_dense_layers");
+  return decoder;
+}
+
 }  // namespace wick

@@ -1,5 +1,7 @@
 #include "models/families/families.h"
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -53,6 +55,57 @@ void read_alternating_windows(const ConfigReader& config, DecoderConfig& decoder
   for (size_t i = 0; i < decoder.kinds.size(); ++i) {
     decoder.kinds[i].window = period > 0 && (static_cast<int64_t>(i) + 1) % period == 0 ? 0 : window;
   }
+}
+
+void rotate_nothing(DecoderConfig& decoder) {
+  decoder.ropes.clear();
+  for (LayerKind& kind : decoder.kinds) kind.rope = -1;
+}
+
+void rotate_part(const ConfigReader& config, DecoderConfig& decoder, double share) {
+  const Json* block = config.find("rope_parameters");
+  if (!block) block = config.find("rope_scaling");
+  if (config.has("partial_rotary_factor") || (block && block->find("partial_rotary_factor"))) return;
+  const auto dim = static_cast<int64_t>(static_cast<double>(decoder.head_dim) * share);
+  for (RopeConfig& rope : decoder.ropes) rope.dim = dim;
+}
+
+std::vector<float> alibi_slopes(int64_t heads) {
+  int64_t whole = 1;
+  while (whole * 2 <= heads) whole *= 2;
+  std::vector<float> slopes;
+  for (int64_t i = 0; i < heads; ++i) {
+    const double step = i < whole ? -8.0 / static_cast<double>(whole) : -4.0 / static_cast<double>(whole);
+    const auto power = static_cast<double>(i < whole ? i + 1 : 2 * (i - whole) + 1);
+    slopes.push_back(static_cast<float>(std::exp2(step * power)));
+  }
+  return slopes;
+}
+
+void read_shared_experts(const ConfigReader& config, MoeConfig& moe) {
+  moe.shared_intermediate = moe.intermediate * config.integer("n_shared_experts", 0);
+}
+
+void read_dense_beginning(const ConfigReader& config, DecoderConfig& decoder, std::string_view setting) {
+  const int64_t dense = config.integer(setting, 0);
+  for (int64_t i = 0; i < static_cast<int64_t>(decoder.kinds.size()); ++i) {
+    decoder.kinds[static_cast<size_t>(i)].sparse = i >= dense;
+  }
+}
+
+MoeConfig read_sigmoid_experts(const ConfigReader& config, const DecoderConfig& decoder) {
+  MoeConfig moe = read_experts(config, decoder, true);
+  moe.routing.sigmoid = true;
+  moe.routing.scale = static_cast<float>(config.number("routed_scaling_factor", 1));
+  moe.routing.groups = config.integer("n_group", 1);
+  moe.routing.chosen_groups = config.integer("topk_group", 1);
+  moe.selection_bias = true;
+  const std::string scores = config.text("scoring_func", "sigmoid");
+  if (scores != "sigmoid") {
+    throw Error(ErrorCode::kUnsupported,
+                cat("config.json: scoring_func is '", scores, "'; Wick knows 'sigmoid' of a '", decoder.family, "'"));
+  }
+  return moe;
 }
 
 MoeConfig read_experts(const ConfigReader& config, const DecoderConfig& decoder, bool renormalize) {

@@ -12,9 +12,7 @@ DecoderConfig stablelm_config(const ConfigReader& config) {
   decoder.output_bias = false;
   decoder.parallel = config.flag("use_parallel_residual", false);
   if (decoder.parallel) decoder.names.mlp_norm.clear();
-  if (!config.has("partial_rotary_factor") && !config.has("rope_parameters")) {
-    decoder.ropes.front().dim = decoder.head_dim / 4;
-  }
+  rotate_part(config, decoder, 0.25);
   if (config.flag("qk_layernorm", false)) {
     throw Error(ErrorCode::kUnsupported,
                 "StableLM with qk_layernorm (a norm of its own for each head) is not supported");

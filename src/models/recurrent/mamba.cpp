@@ -28,6 +28,7 @@ class Mamba final : public RecurrentModel {
   struct Sizes {
     int64_t inner = 0, state = 0, rank = 0, taps = 0;
     bool bias = false, conv_bias = true;
+    Norm select_norm;
     Activation activation = Activation::kSilu;
   };
 
@@ -59,6 +60,7 @@ MambaLayer Mamba::load_layer(const std::string& prefix, const Sizes& sizes, Weig
   layer.norm = loader.norm(prefix + "norm", config_.norm, config_.hidden, config_.norm_eps, true, false, 0);
   MambaMixer& mixer = layer.mixer;
   mixer.activation = sizes.activation;
+  mixer.select_norm = sizes.select_norm;
   mixer.in = loader.linear(mixer_prefix + "in_proj", 2 * sizes.inner, config_.hidden, sizes.bias);
   mixer.conv_weight = taps_first(loader.vector(mixer_prefix + "conv1d.weight", {sizes.inner, sizes.taps}));
   if (sizes.conv_bias) mixer.conv_bias = loader.vector(mixer_prefix + "conv1d.bias", {sizes.inner});
@@ -79,11 +81,14 @@ Tensor MambaMixer::operator()(const Tensor& x, const RecurrentStep& step, int la
   const Tensor convolved = step.convolve(narrow(parts, 1, 0, inner), conv_weight, conv_bias, layer, 0);
   const Tensor u = step.hooks(HookPoint::kMixerIn, layer, activate(activation, convolved)).contiguous();
   const Tensor selected = select(u);
-  const Tensor steps =
-      step.hooks(HookPoint::kDecay, layer, softplus(dt(narrow(selected, 1, 0, dt.inputs()).contiguous()))).contiguous();
   const int64_t states = a.dim(0), rank = dt.inputs();
-  const Tensor y = mamba_scan(u, steps, narrow(selected, 1, rank, states), narrow(selected, 1, rank + states, states),
-                              a, d, step.state_rows(layer, 1));
+  const auto part = [&](int64_t begin, int64_t size) {
+    const Tensor x = narrow(selected, 1, begin, size);
+    return select_norm.present() ? select_norm(x.contiguous()) : x;
+  };
+  const Tensor steps = step.hooks(HookPoint::kDecay, layer, softplus(dt(part(0, rank).contiguous()))).contiguous();
+  const Tensor y =
+      mamba_scan(u, steps, part(rank, states), part(rank + states, states), a, d, step.state_rows(layer, 1));
   step.hook_state(layer, 1);
   const Tensor gate = step.hooks(HookPoint::kGate, layer, activate(activation, narrow(parts, 1, inner, inner)));
   return out(mul(y, gate));
@@ -102,7 +107,8 @@ int64_t mamba_inner_size(const ConfigReader& config, int64_t hidden) {
 
 std::unique_ptr<LanguageModel> make_mamba(const ConfigReader& config, WeightLoader& loader,
                                           const ModelOptions& options) {
-  RecurrentConfig common = read_recurrent_config(config, "mamba", true);
+  const std::string family = config.text("model_type", "mamba");
+  RecurrentConfig common = read_recurrent_config(config, family, true);
   common.embed = "backbone.embeddings";
   common.final_norm = "backbone.norm_f";
   common.head = "lm_head";
@@ -113,6 +119,10 @@ std::unique_ptr<LanguageModel> make_mamba(const ConfigReader& config, WeightLoad
   const Json* rank = config.find("time_step_rank");
   const bool worked_out = !rank || (rank->is_text() && rank->as_text() == "auto");
   sizes.rank = checked_setting("time_step_rank", worked_out ? (common.hidden + 15) / 16 : rank->as_int());
+  if (family == "falcon_mamba") {
+    sizes.select_norm.kind = NormKind::kRms;
+    sizes.select_norm.eps = static_cast<float>(config.number("mixer_rms_eps", 1e-6));
+  }
   sizes.bias = config.flag("use_bias", false);
   sizes.conv_bias = config.flag("use_conv_bias", true);
   sizes.activation = activation_named(config.text("hidden_act", "silu"));

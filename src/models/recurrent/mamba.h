@@ -22,6 +22,7 @@ struct MambaMixer {
   Tensor conv_bias;    // f32 [inner]; undefined: none
   Tensor a;            // f32 [state, inner], below zero
   Tensor d;            // f32 [inner]
+  Norm select_norm;    // of dt before its projection, of B and of C
   Activation activation = Activation::kSilu;
 
   // State tensors of the layer: the convolution's history [taps - 1, inner] and h [state, inner].
