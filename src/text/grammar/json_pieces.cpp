@@ -1,7 +1,6 @@
 #include "text/grammar/json_pieces.h"
 
 #include <algorithm>
-#include <array>
 
 #include "text/grammar/text_rules.h"
 
@@ -46,6 +45,12 @@ ExprId JsonPieces::space() {
 }
 
 ExprId JsonPieces::mark(char punctuation) {
+  auto& known = marks_[static_cast<uint8_t>(punctuation)];
+  if (!known) known = make_mark(punctuation);
+  return *known;
+}
+
+ExprId JsonPieces::make_mark(char punctuation) {
   const ExprId text = rules_.bytes(std::string_view(&punctuation, 1));
   const bool is_inner = punctuation == ',' || punctuation == ':';
   if (layout_ == JsonLayout::kOneLine) {
@@ -143,6 +148,39 @@ ExprId JsonPieces::plain_chars(const CodepointSet& set) {
   return rules_.choice(std::move(options));
 }
 
+ExprId JsonPieces::text_unlike(const std::vector<std::vector<uint32_t>>& texts) {
+  const auto [known, is_new] = unlike_.try_emplace(texts, 0);
+  if (is_new) {
+    known->second = rules_.add_rule("text unlike others");
+    rules_.define(known->second, rules_.sequence({rules_.bytes("\""), unlike(texts, 0, texts.size(), 0)}));
+  }
+  return rules_.call(known->second);
+}
+
+// The rest of a text, with the closing quote, that equals texts[begin, end) so far and must differ from all of them.
+ExprId JsonPieces::unlike(const std::vector<std::vector<uint32_t>>& texts, size_t begin, size_t end, size_t depth) {
+  std::vector<ExprId> options;
+  const bool is_text = begin < end && texts[begin].size() == depth;
+  if (is_text) {
+    ++begin;
+  } else {
+    options.push_back(rules_.bytes("\""));
+  }
+  std::vector<CodepointRange> taken;
+  while (begin < end) {
+    const uint32_t next = texts[begin][depth];
+    size_t stop = begin;
+    while (stop < end && texts[stop][depth] == next) ++stop;
+    taken.push_back({next, next});
+    options.push_back(
+        rules_.sequence({plain_chars(CodepointSet({{next, next}})), unlike(texts, begin, stop, depth + 1)}));
+    begin = stop;
+  }
+  options.push_back(rest_unlike(CodepointSet(std::move(taken))));
+  return rules_.choice(std::move(options));
+}
+
+// Any characters of which the first is not in the set, and the closing quote.
 ExprId JsonPieces::rest_unlike(const CodepointSet& first) {
   auto known = std::find_if(rests_.begin(), rests_.end(), [&](const auto& rest) { return rest.first == first; });
   if (known == rests_.end()) {

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "text/grammar/grammar.h"
 #include "text/grammar/rule_set.h"
@@ -29,8 +33,9 @@ class JsonPieces {
   ExprId character();
   // The characters of the set, each written in one way: as it is, or escaped if it must be.
   ExprId plain_chars(const CodepointSet& set);
-  // Any such characters of which the first is not in the set, and a closing quote.
-  ExprId rest_unlike(const CodepointSet& first);
+  // A string unlike all of these texts, which are sorted; each character is written in one way, so that strings differ
+  // when texts do.
+  ExprId text_unlike(const std::vector<std::vector<uint32_t>>& texts);
   // The text as JSON, in quotes, each character written in one way.
   static std::string quoted(std::string_view text);
 
@@ -41,6 +46,9 @@ class JsonPieces {
 
  private:
   ExprId space();
+  ExprId make_mark(char punctuation);
+  ExprId unlike(const std::vector<std::vector<uint32_t>>& texts, size_t begin, size_t end, size_t depth);
+  ExprId rest_unlike(const CodepointSet& first);
 
   template <typename Make>
   ExprId once(std::optional<RuleId>& rule, const char* name, const Make& make);
@@ -48,7 +56,9 @@ class JsonPieces {
   RuleSet& rules_;
   JsonLayout layout_;
   std::optional<RuleId> value_, object_, array_, string_, number_, integer_, character_, space_, escape_;
-  std::vector<std::pair<CodepointSet, RuleId>> rests_;
+  std::vector<std::pair<CodepointSet, RuleId>> rests_;  // see rest_unlike
+  std::map<std::vector<std::vector<uint32_t>>, RuleId> unlike_;
+  std::array<std::optional<ExprId>, 128> marks_;
 };
 
 }  // namespace wick::grammar

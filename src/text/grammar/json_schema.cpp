@@ -29,7 +29,8 @@ class SchemaCompiler {
                  pieces_,
                  order,
                  [this](const std::vector<Term>& terms) { return value(terms); },
-                 [this](const Json& json) { return literal(json); }} {}
+                 [this](const Json& json) { return literal(json); },
+                 {}} {}
 
   RuleId compile() {
     const Term root = graph_.term(graph_.root());

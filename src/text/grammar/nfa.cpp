@@ -20,7 +20,7 @@ class NfaBuilder {
 
   Nfa build() {
     for (RuleId rule = 0; rule < rules_.rule_count(); ++rule) {
-      add_rule(rules_.name(rule));
+      add_rule(&rules_.name(rule));
       nfa_.required_marks[rule] = rules_.required_marks(rule);
     }
     for (RuleId rule = 0; rule < rules_.rule_count(); ++rule) {
@@ -31,7 +31,7 @@ class NfaBuilder {
   }
 
  private:
-  uint32_t add_rule(const std::string& name) {
+  uint32_t add_rule(const std::string* name) {
     const auto rule = static_cast<uint32_t>(nfa_.rule_count());
     nfa_.rule_names.push_back(name);
     nfa_.required_marks.emplace_back();
@@ -61,7 +61,7 @@ class NfaBuilder {
 
   Error too_large(const std::string& what) const {
     return {ErrorCode::kInvalidArgument,
-            cat("grammar: rule '", nfa_.rule_names.empty() ? "" : nfa_.rule_names[rule_], "' is too large: ", what)};
+            cat("grammar: rule '", nfa_.rule_names.empty() ? "" : *nfa_.rule_names[rule_], "' is too large: ", what)};
   }
 
   // Adds paths for the expression between two nodes. Every path uses new nodes only, so that expressions may share
@@ -152,7 +152,7 @@ class NfaBuilder {
     const bool is_small = is_single_step(rules_.expr(part));
     uint32_t outlined = kNone;
     if (!is_small) {
-      outlined = add_rule(cat("part of ", nfa_.rule_names[rule_]));
+      outlined = add_rule(nfa_.rule_names[rule_]);
       const uint32_t outer = rule_;
       rule_ = outlined;
       compile(part, nfa_.rule_start[outlined], nfa_.rule_end[outlined], depth);

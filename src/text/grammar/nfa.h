@@ -28,7 +28,7 @@ struct Nfa {
   std::vector<NfaEdge> edges;
   std::vector<uint32_t> node_rule;
   std::vector<uint32_t> rule_start, rule_end;
-  std::vector<std::string> rule_names;
+  std::vector<const std::string*> rule_names;         // of the rules this was made from
   std::vector<std::vector<uint32_t>> required_marks;  // per rule
   std::vector<std::vector<uint32_t>> mark_lists;
 
@@ -41,7 +41,7 @@ struct Nfa {
   }
 };
 
-// Throws Error(kInvalidArgument) when the automaton would be too large.
+// `rules` must outlive it. Throws Error(kInvalidArgument) when the automaton would be too large.
 Nfa build_nfa(const RuleSet& rules);
 
 // Per rule, whether it matches the empty text.

@@ -93,7 +93,7 @@ void remove_dead_ends(Nfa& nfa, RuleId root) {
     }
   }
   if (!alive[nfa.rule_start[root]]) {
-    throw Error(ErrorCode::kInvalidArgument, cat("grammar: rule '", nfa.rule_names[root], "' matches no text at all"));
+    throw Error(ErrorCode::kInvalidArgument, cat("grammar: rule '", *nfa.rule_names[root], "' matches no text at all"));
   }
   for (uint32_t& head : nfa.first_edge) {
     for (uint32_t* link = &head; *link != kNone;) {
@@ -162,8 +162,8 @@ std::vector<uint32_t> left_call_ranks(const Nfa& nfa, const std::vector<bool>& n
       const uint32_t callee = calls[visit.rule][visit.next_call++];
       if (marks[callee] == Mark::kOpen) {
         throw Error(ErrorCode::kInvalidArgument,
-                    cat("grammar: rule '", nfa.rule_names[callee],
-                        "' is left-recursive: it can begin with itself, through '", nfa.rule_names[visit.rule], "'"));
+                    cat("grammar: rule '", *nfa.rule_names[callee],
+                        "' is left-recursive: it can begin with itself, through '", *nfa.rule_names[visit.rule], "'"));
       }
       if (marks[callee] == Mark::kNew) {
         marks[callee] = Mark::kOpen;

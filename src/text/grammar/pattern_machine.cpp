@@ -22,6 +22,26 @@ PatternMachine::PatternMachine(const RuleSet& rules, ExprId expr, std::string pl
   start_node_ = add_node();
   end_node_ = add_node();
   build(expr, start_node_, end_node_);
+  find_reading_all();
+}
+
+// A loop over any character with a free way to the end.
+void PatternMachine::find_reading_all() {
+  reads_all_.assign(nodes_.size(), false);
+  for (uint32_t node = 0; node < nodes_.size(); ++node) {
+    const bool is_loop = std::any_of(nodes_[node].edges.begin(), nodes_[node].edges.end(), [&](const Edge& edge) {
+      return edge.target == node && *edge.chars == CodepointSet::all();
+    });
+    if (!is_loop) continue;
+    std::vector<uint32_t> reached = {node};
+    for (size_t i = 0; i < reached.size() && !reads_all_[node]; ++i) {
+      reads_all_[node] = reached[i] == end_node_;
+      for (const FreeStep& step : nodes_[reached[i]].free) {
+        const bool is_new = std::find(reached.begin(), reached.end(), step.target) == reached.end();
+        if (step.assertion < 0 && is_new) reached.push_back(step.target);
+      }
+    }
+  }
 }
 
 Error PatternMachine::too_large() const {
@@ -52,6 +72,7 @@ int PatternMachine::add_assertion(const Expr& expr) {
       machine.start_node_ = loop;
       behind_.push_back(static_cast<int>(looks_.size()));
     }
+    machine.find_reading_all();
     needs_before_ |= machine.needs_before_;
   }
   looks_.push_back(std::move(look));
@@ -236,6 +257,12 @@ int PatternMachine::next(int state, uint32_t codepoint) {
       to.threads.push_back({edge.target, *duties});
     }
   }
+  // Where everything is accepted from now on, nothing else matters.
+  for (const Thread& thread : to.threads) {
+    if (!reads_all_[thread.node] || !thread.duties.empty()) continue;
+    to = {.threads = {Thread{thread}}, .behind = std::vector<int>(behind_.size(), kDead), .before = Before::kEither};
+    return intern(std::move(to));
+  }
   std::sort(to.threads.begin(), to.threads.end());
   to.threads.erase(std::unique(to.threads.begin(), to.threads.end()), to.threads.end());
   return intern(std::move(to));
@@ -244,6 +271,11 @@ int PatternMachine::next(int state, uint32_t codepoint) {
 bool PatternMachine::accepts_look(int assertion, int state) {
   const Look& look = looks_[static_cast<size_t>(assertion)];
   return look.machine->accepts(state) == (look.kind == Assertion::kAhead);
+}
+
+bool PatternMachine::accepts_all(int state) {
+  const std::vector<Thread>& threads = states_[static_cast<size_t>(state)]->threads;
+  return threads.size() == 1 && reads_all_[threads[0].node] && threads[0].duties.empty();
 }
 
 bool PatternMachine::accepts(int state) {

@@ -21,6 +21,7 @@ class PatternMachine : public TextMachine {
   int start() override;
   int next(int state, uint32_t codepoint) override;
   bool accepts(int state) override;
+  bool accepts_all(int state) override;
   void add_interval_starts(int state, std::vector<uint32_t>& starts) override;
 
  private:
@@ -66,6 +67,7 @@ class PatternMachine : public TextMachine {
   void build(ExprId expr, uint32_t from, uint32_t to);
   int add_assertion(const Expr& expr);
   int intern(State state);
+  void find_reading_all();
   int start_behind(Before before);
   // All threads that free steps lead to, given what comes behind.
   std::vector<Thread> closure(const State& state, Behind behind);
@@ -79,7 +81,8 @@ class PatternMachine : public TextMachine {
   std::vector<Node> nodes_;
   std::deque<CodepointSet> bytes_;  // of kBytes
   std::vector<Look> looks_;
-  std::vector<int> behind_;  // assertions that look behind
+  std::vector<int> behind_;      // assertions that look behind
+  std::vector<bool> reads_all_;  // per node: every text leads from it to the end
   uint32_t start_node_ = 0, end_node_ = 0;
   bool needs_before_ = false;
   std::map<State, int> known_;

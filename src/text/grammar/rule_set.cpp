@@ -69,13 +69,14 @@ ExprId RuleSet::assertion(Assertion kind, std::vector<ExprId> look) {
   return add({.kind = ExprKind::kAssert, .children = std::move(look), .assertion = kind});
 }
 
-RuleId RuleSet::add_rule(std::string name) {
-  rules_.push_back({std::move(name), std::nullopt, {}});
+RuleId RuleSet::add_rule(std::string_view name) {
+  if (names_.empty() || names_.back() != name) names_.emplace_back(name);
+  rules_.push_back({names_.size() - 1, std::nullopt, {}});
   return static_cast<RuleId>(rules_.size() - 1);
 }
 
-ExprId RuleSet::outline(std::string name, ExprId body) {
-  const RuleId rule = add_rule(std::move(name));
+ExprId RuleSet::outline(std::string_view name, ExprId body) {
+  const RuleId rule = add_rule(name);
   define(rule, body);
   return call(rule);
 }

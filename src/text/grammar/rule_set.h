@@ -51,8 +51,10 @@ struct Expr {
 // these. Making an expression simplifies it where that is obvious.
 class RuleSet {
  public:
-  ExprId never() { return add({.kind = ExprKind::kNever}); }
-  ExprId empty() { return add({.kind = ExprKind::kEmpty}); }
+  RuleSet() : exprs_{{.kind = ExprKind::kNever}, {.kind = ExprKind::kEmpty}} {}
+
+  ExprId never() const { return 0; }
+  ExprId empty() const { return 1; }
   ExprId bytes(std::string_view text);
   ExprId chars(CodepointSet set);
   ExprId sequence(std::vector<ExprId> parts);
@@ -70,20 +72,20 @@ class RuleSet {
   ExprId assertion(Assertion kind, std::vector<ExprId> look = {});
 
   // The name is for messages. A rule matches nothing until it is defined.
-  RuleId add_rule(std::string name);
+  RuleId add_rule(std::string_view name);
   void define(RuleId rule, ExprId body) { rules_[rule].body = body; }
   bool is_defined(RuleId rule) const { return rules_[rule].body.has_value(); }
   // A new rule and a call of it: what is used more than once is then compiled once.
-  ExprId outline(std::string name, ExprId body);
+  ExprId outline(std::string_view name, ExprId body);
 
   size_t rule_count() const { return rules_.size(); }
-  const std::string& name(RuleId rule) const { return rules_[rule].name; }
+  const std::string& name(RuleId rule) const { return names_[rules_[rule].name]; }
   std::optional<ExprId> body(RuleId rule) const { return rules_[rule].body; }
   const Expr& expr(ExprId id) const { return exprs_[id]; }
 
  private:
   struct Rule {
-    std::string name;
+    size_t name = 0;
     std::optional<ExprId> body;
     std::vector<uint32_t> required_marks;
   };
@@ -91,6 +93,7 @@ class RuleSet {
 
   std::deque<Expr> exprs_;
   std::vector<Rule> rules_;
+  std::deque<std::string> names_;
 };
 
 }  // namespace wick::grammar

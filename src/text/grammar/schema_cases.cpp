@@ -9,7 +9,7 @@ namespace wick::grammar {
 namespace {
 
 constexpr int kMaxLook = 3;             // how far what a choice leaves is looked into
-constexpr size_t kMaxWork = 3'000'000;  // terms looked at in conjunctions: see SchemaCases::add
+constexpr size_t kMaxWork = 2'000'000;  // terms looked at in conjunctions: see SchemaCases::add
 
 template <typename T>
 bool contains(const std::vector<T>& list, const T& item) {

@@ -203,7 +203,7 @@ bool SchemaCases::is_empty_text(const MergedSchema& schema) {
     TextMachine* machine = texts_.machine(*node, is_not);
     if (!machine && is_not) return true;
     if (!machine) continue;
-    product.add(*machine, !is_not);
+    product.add(*machine, is_not ? TextProduct::Use::kUnwanted : TextProduct::Use::kWanted);
     machines.push_back(machine);
   }
   std::vector<bool> is_opposite;

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "text/grammar/json_pieces.h"
@@ -17,10 +20,11 @@ struct SchemaContext {
   MemberOrder order = MemberOrder::kSchema;
   std::function<ExprId(const std::vector<Term>&)> value;  // one that satisfies all of these
   std::function<ExprId(const Json&)> literal;
+  std::map<std::pair<std::string_view, RuleId>, ExprId> members;  // by name and rule of the value
 };
 
 // Each throws Error(kInvalidArgument) that names the keyword which cannot be enforced.
 ExprId compile_array(const MergedSchema& schema, const SchemaContext& context);
-ExprId compile_object(const MergedSchema& schema, const SchemaContext& context);
+ExprId compile_object(const MergedSchema& schema, SchemaContext& context);
 
 }  // namespace wick::grammar

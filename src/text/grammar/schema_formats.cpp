@@ -12,6 +12,9 @@ namespace {
   "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
 #define WICK_TIME "([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)"
 #define WICK_LABEL "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+// RFC 5321 limits the length of a domain, not that of its labels.
+#define WICK_SUBDOMAIN "[A-Za-z0-9]+(-+[A-Za-z0-9]+)*"
+#define WICK_EMAIL "^[A-Za-z0-9_+-]+(\\.[A-Za-z0-9_+-]+)*@" WICK_SUBDOMAIN "(\\." WICK_SUBDOMAIN ")+$"
 #define WICK_OCTET "(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
 #define WICK_HEX "[0-9a-fA-F]"
 #define WICK_IPV6                                                                                                     \
@@ -66,8 +69,8 @@ constexpr NamedFormat kFormats[] = {
     {"uuid4",
      {"^" WICK_HEX "{8}-" WICK_HEX "{4}-4" WICK_HEX "{3}-[89abAB]" WICK_HEX "{3}-" WICK_HEX "{12}$",
       "^" WICK_UUID "$"}},
-    {"email", {"^[A-Za-z0-9_+-]+(\\.[A-Za-z0-9_+-]+)*@" WICK_LABEL "(\\." WICK_LABEL ")+$", "@"}},
-    {"idn-email", {"^[A-Za-z0-9_+-]+(\\.[A-Za-z0-9_+-]+)*@" WICK_LABEL "(\\." WICK_LABEL ")+$", "@"}},
+    {"email", {WICK_EMAIL, "@"}},
+    {"idn-email", {WICK_EMAIL, "@"}},
     {"idn-hostname", {"^" WICK_LABEL "(\\." WICK_LABEL ")*$", "^[^\\s/:@]+$"}},
     {"hostname", {"^" WICK_LABEL "(\\." WICK_LABEL ")*$", "^[^\\s/:@]+$"}},
     {"ipv4", {"^" WICK_OCTET "(\\." WICK_OCTET "){3}$", "^[0-9.]+$"}},
@@ -85,6 +88,8 @@ constexpr NamedFormat kFormats[] = {
 #undef WICK_DATE
 #undef WICK_TIME
 #undef WICK_LABEL
+#undef WICK_SUBDOMAIN
+#undef WICK_EMAIL
 #undef WICK_OCTET
 #undef WICK_HEX
 #undef WICK_IPV6

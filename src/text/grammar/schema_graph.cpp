@@ -382,7 +382,8 @@ void SchemaGraph::add_items(const Json& schema, const Json& value, std::vector<T
 }
 
 void SchemaGraph::add_dependency(std::string_view name, Term then, std::vector<Term>& terms) {
-  terms.push_back(any({opposite(types(kObjectBit)), opposite(required(name)), all({types(kObjectBit), required(name), then})}));
+  terms.push_back(
+      any({opposite(types(kObjectBit)), opposite(required(name)), all({types(kObjectBit), required(name), then})}));
 }
 
 // The schema of exactly this list or object.

@@ -61,10 +61,12 @@ class NameConditions {
     }
     if (!machine) return;
     machine_of_[term] = count_;
-    add(*machine, is_needed && !is_opposite(term));
+    add(*machine, !is_needed          ? TextProduct::Use::kKnown
+                  : is_opposite(term) ? TextProduct::Use::kUnwanted
+                                      : TextProduct::Use::kWanted);
   }
-  size_t add(TextMachine& machine, bool is_needed) {
-    product_.add(machine, is_needed);
+  size_t add(TextMachine& machine, TextProduct::Use use) {
+    product_.add(machine, use);
     return count_++;
   }
 
@@ -137,7 +139,7 @@ ExprId OtherNames::by_pattern(std::vector<Term> names, const std::vector<Term>& 
   TextProduct product(place);
   NameConditions conditions(context_.cases, product);
   TextList named(named_);
-  const size_t named_at = conditions.add(named, false);
+  const size_t named_at = conditions.add(named, TextProduct::Use::kUnwanted);
   // Where no other names are allowed, the only pattern must match.
   const bool is_closed = std::any_of(schema_.members.begin(), schema_.members.end(), [](const SchemaNode* members) {
     return members->rest == kFalseTerm && members->patterns.size() == 1;
@@ -173,7 +175,6 @@ ExprId OtherNames::by_pattern(std::vector<Term> names, const std::vector<Term>& 
 }
 
 ExprId OtherNames::unlike_named() {
-  RuleSet& rules = context_.rules;
   std::vector<std::vector<uint32_t>> names;
   for (const std::string_view name : named_) {
     names.push_back(codepoints_of(name));
@@ -183,32 +184,7 @@ ExprId OtherNames::unlike_named() {
     }
   }
   std::sort(names.begin(), names.end());
-  return rules.sequence({rules.bytes("\""), unlike(names, 0, names.size(), 0)});
-}
-
-// The rest of a name, with the closing quote, that equals names[begin, end) so far and must differ from all of them.
-// Every character is written in one way, so that texts differ when names do.
-ExprId OtherNames::unlike(const std::vector<std::vector<uint32_t>>& names, size_t begin, size_t end, size_t depth) {
-  RuleSet& rules = context_.rules;
-  std::vector<ExprId> options;
-  const bool is_name = begin < end && names[begin].size() == depth;
-  if (is_name) {
-    ++begin;
-  } else {
-    options.push_back(rules.bytes("\""));
-  }
-  std::vector<CodepointRange> taken;
-  while (begin < end) {
-    const uint32_t next = names[begin][depth];
-    size_t stop = begin;
-    while (stop < end && names[stop][depth] == next) ++stop;
-    taken.push_back({next, next});
-    options.push_back(rules.sequence(
-        {context_.pieces.plain_chars(CodepointSet({{next, next}})), unlike(names, begin, stop, depth + 1)}));
-    begin = stop;
-  }
-  options.push_back(context_.pieces.rest_unlike(CodepointSet(std::move(taken))));
-  return rules.choice(std::move(options));
+  return context_.pieces.text_unlike(names);
 }
 
 }  // namespace wick::grammar

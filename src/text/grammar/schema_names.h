@@ -19,7 +19,6 @@ class OtherNames {
 
  private:
   ExprId unlike_named();
-  ExprId unlike(const std::vector<std::vector<uint32_t>>& names, size_t begin, size_t end, size_t depth);
   ExprId by_pattern(std::vector<Term> names, const std::vector<Term>& values);
 
   const MergedSchema& schema_;

@@ -182,7 +182,7 @@ ExprId compile_product(const MergedSchema& schema, const Limits& limits, bool is
   TextProduct product(schema.source->place());
   std::vector<bool> is_opposite;
   const auto add = [&](std::unique_ptr<TextMachine> machine, bool is_not) {
-    product.add(*machine, !is_not);
+    product.add(*machine, is_not ? TextProduct::Use::kUnwanted : TextProduct::Use::kWanted);
     machines.push_back(std::move(machine));
     is_opposite.push_back(is_not);
   };

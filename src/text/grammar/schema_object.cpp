@@ -70,7 +70,7 @@ class MemberList {
 
 class ObjectCompiler {
  public:
-  ObjectCompiler(const MergedSchema& schema, const SchemaContext& context)
+  ObjectCompiler(const MergedSchema& schema, SchemaContext& context)
       : schema_(schema), context_(context), rules_(context.rules), pieces_(context.pieces) {}
 
   ExprId compile() {
@@ -121,9 +121,12 @@ class ObjectCompiler {
       terms.push_back(node.terms[1]);
     }
     if (context_.cases.conjunction(terms).is_false) return rules_.never();
-    return rules_.outline(
-        cat("member '", member.name, "' of ", schema_.source->place()),
-        rules_.sequence({rules_.bytes(JsonPieces::quoted(member.name)), pieces_.mark(':'), context_.value(terms)}));
+    const ExprId value = context_.value(terms);
+    const auto [known, is_new] = context_.members.try_emplace({member.name, rules_.expr(value).rule}, 0);
+    if (!is_new) return known->second;
+    const ExprId name = rules_.bytes(JsonPieces::quoted(member.name));
+    return known->second = rules_.outline(cat("member '", member.name, "' of ", schema_.source->place()),
+                                          rules_.sequence({name, pieces_.mark(':'), value}));
   }
 
   ExprId other(size_t done) {
@@ -257,7 +260,7 @@ class ObjectCompiler {
   }
 
   const MergedSchema& schema_;
-  const SchemaContext& context_;
+  SchemaContext& context_;
   RuleSet& rules_;
   JsonPieces& pieces_;
   std::vector<Member> members_;
@@ -269,7 +272,7 @@ class ObjectCompiler {
 
 }  // namespace
 
-ExprId compile_object(const MergedSchema& schema, const SchemaContext& context) {
+ExprId compile_object(const MergedSchema& schema, SchemaContext& context) {
   return ObjectCompiler(schema, context).compile();
 }
 

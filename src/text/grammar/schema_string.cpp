@@ -108,12 +108,12 @@ ExprId compile_string(const MergedSchema& schema, SchemaTexts& texts, RuleSet& r
   TextProduct product(schema.source->place());
   std::vector<bool> is_opposite;
   for (const auto& [node, is_not] : parts) {
-    product.add(*texts.machine(*node, is_not), !is_not);
+    product.add(*texts.machine(*node, is_not), is_not ? TextProduct::Use::kUnwanted : TextProduct::Use::kWanted);
     is_opposite.push_back(is_not);
   }
   TextList list(excluded);
   if (!excluded.empty()) {
-    product.add(list, false);
+    product.add(list, TextProduct::Use::kUnwanted);
     is_opposite.push_back(true);
   }
   const auto finish = [&](int state) {

@@ -61,10 +61,13 @@ size_t TextProduct::KeyHash::operator()(const Key& key) const {
   return hash;
 }
 
+bool TextProduct::is_over(size_t machine, int state) const {
+  const auto [of, use] = machines_[machine];
+  if (state == TextMachine::kDead) return use == Use::kWanted;
+  return use == Use::kUnwanted && of->accepts_all(state);
+}
+
 int TextProduct::intern(Key key) {
-  for (size_t i = 0; i < key.size(); ++i) {
-    if (machines_[i].is_needed && key[i] == TextMachine::kDead) return TextMachine::kDead;
-  }
   const auto [entry, is_new] = known_.try_emplace(std::move(key), static_cast<int>(keys_.size()));
   if (is_new) {
     if (keys_.size() >= kMaxStates) {
@@ -78,7 +81,10 @@ int TextProduct::intern(Key key) {
 
 int TextProduct::start() {
   Key key;
-  for (const Machine& machine : machines_) key.push_back(machine.machine->start());
+  for (size_t i = 0; i < machines_.size(); ++i) {
+    key.push_back(machines_[i].machine->start());
+    if (is_over(i, key.back())) return TextMachine::kDead;
+  }
   return intern(std::move(key));
 }
 
@@ -104,7 +110,7 @@ const std::vector<TextProduct::Step>& TextProduct::steps(int state) {
     bool is_dead = false;
     for (size_t m = 0; m < from.size() && !is_dead; ++m) {
       if (from[m] != TextMachine::kDead) next[m] = machines_[m].machine->next(from[m], starts[i]);
-      is_dead = machines_[m].is_needed && next[m] == TextMachine::kDead;
+      is_dead = is_over(m, next[m]);
     }
     if (is_dead) continue;
     const int target = intern(std::move(next));

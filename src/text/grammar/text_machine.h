@@ -22,6 +22,8 @@ class TextMachine {
   virtual int start() = 0;
   virtual int next(int state, uint32_t codepoint) = 0;
   virtual bool accepts(int state) = 0;
+  // Whether it is seen that everything is accepted that goes on from here.
+  virtual bool accepts_all(int) { return false; }
   // Adds where intervals of characters begin that the state does not tell apart; 0 need not be among them.
   virtual void add_interval_starts(int state, std::vector<uint32_t>& starts) = 0;
 
@@ -51,8 +53,10 @@ class TextProduct {
  public:
   explicit TextProduct(std::string place) : place_(std::move(place)) {}
 
-  // Texts that a needed machine does not accept do not matter: where it is dead, the product is.
-  void add(TextMachine& machine, bool is_needed) { machines_.push_back({&machine, is_needed}); }
+  // Of what use a machine is. Texts that do not matter, because a wanted one cannot accept them any more or an unwanted
+  // one always will, are left out.
+  enum class Use : uint8_t { kWanted, kUnwanted, kKnown };
+  void add(TextMachine& machine, Use use) { machines_.push_back({&machine, use}); }
 
   struct Step {
     CodepointSet chars;
@@ -65,8 +69,9 @@ class TextProduct {
  private:
   struct Machine {
     TextMachine* machine = nullptr;
-    bool is_needed = false;
+    Use use = Use::kKnown;
   };
+  bool is_over(size_t machine, int state) const;
   using Key = std::vector<int>;
   struct KeyHash {
     size_t operator()(const Key& key) const;

@@ -9,7 +9,7 @@
 namespace wick::grammar {
 namespace {
 
-constexpr size_t kMaxStates = 20000;
+constexpr size_t kMaxStates = 40000;
 
 ExprId list_from(const std::vector<std::string>& texts, size_t begin, size_t end, size_t at, RuleSet& rules) {
   // What all of them go on with.
