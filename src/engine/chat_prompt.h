@@ -15,9 +15,9 @@ struct ChatPrompt {
 };
 
 // Renders the model's chat template and turns the result into tokens. Control tokens come from the template alone: what
-// messages, tools and documents spell out stays ordinary text. With `most`, there are no more tokens than it takes to see
-// that there are more (EncodeOptions). Throws Error(kInvalidArgument) when there is no template, when it refuses the
-// messages, or when a text holds a control token in a form that cannot be told apart.
+// messages, tools and documents spell out stays ordinary text. With `most`, there are no more tokens than it takes to
+// see that there are more (EncodeOptions). Throws Error(kInvalidArgument) when there is no template, when it refuses
+// the messages, or when a text holds a control token in a form that cannot be told apart.
 ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input, std::optional<int64_t> most = {});
 
 }  // namespace wick

@@ -66,7 +66,7 @@ TEST_F(HostileClient, SoundOfFewSamplesIsRefused) {
   EXPECT_UNHURT(under_attack(server.port(), attack, 8, 30, recording(8000, 8000)), 3.0);
 }
 
-// Half an hour each, from somebody who sends one after the other and goes away.
+// Four hours of silence each, from somebody who leaves before they are heard.
 TEST_F(HostileClient, LongRecordingsOfOneClientLeaveRoomForOthersAndEndWithHim) {
   auto server = std::make_unique<ApiServer>();
   const HonestRequest hours = recording(1000, 14'000'000);
