@@ -1,5 +1,7 @@
 #include "models/decoder_config.h"
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -54,6 +56,7 @@ void check_moe(const DecoderConfig& config, const MoeConfig& moe) {
   check_count(config, "the number of experts", routing.experts, 1 << 16);
   check_count(config, "the experts per token", routing.chosen, routing.experts);
   check_count(config, "the size of an expert", moe.intermediate);
+  check_count(config, "the size of the shared expert", moe.shared_intermediate + 1);
   check_count(config, "the groups of experts", routing.groups, routing.experts);
   check_count(config, "the groups per token", routing.chosen_groups, routing.groups);
   if (routing.experts % routing.groups != 0) {
@@ -70,8 +73,8 @@ void check_moe(const DecoderConfig& config, const MoeConfig& moe) {
 void check_decoder_config(const DecoderConfig& config) {
   check_count(config, "num_hidden_layers", config.layers, 4096);
   check_count(config, "hidden_size", config.hidden);
-  check_count(config, "num_attention_heads", config.heads, 1 << 16);
-  check_count(config, "num_key_value_heads", config.kv_heads, 1 << 16);
+  check_count(config, "num_attention_heads", config.heads, kMostHeads);
+  check_count(config, "num_key_value_heads", config.kv_heads, kMostHeads);
   check_count(config, "head_dim", config.head_dim, 1 << 16);
   check_count(config, "vocab_size", config.vocabulary);
   check_count(config, "max_position_embeddings", config.max_positions, int64_t{1} << 31);
@@ -95,6 +98,17 @@ void check_decoder_config(const DecoderConfig& config) {
     check_count(config, "qk_nope_head_dim", latent->plain, 1 << 16);
     check_count(config, "qk_rope_head_dim", latent->rotated, 1 << 16);
     check_count(config, "v_head_dim", latent->value_dim, 1 << 16);
+  }
+  const bool has_gate = config.gated || sparse;
+  if (has_gate ? config.activation == Activation::kXielu : config.activation == Activation::kClampedSwiglu) {
+    throw bad(config, cat("that its MLP ", has_gate ? "with" : "without", " a gate is activated by ",
+                          to_string(config.activation)));
+  }
+  if (const auto& growth = config.query_growth) {
+    check_count(config, "max_position_embeddings beside growing queries", config.max_positions);
+    if (!(growth->period >= 1) || !std::isfinite(growth->factor)) {
+      throw bad(config, cat("that queries grow by ", growth->factor, " in ", growth->period, " positions"));
+    }
   }
   if (sparse) check_moe(config, config.moe.value_or(MoeConfig{}));
   if (convolution) check_count(config, "conv_L_cache", config.conv_taps, 1024);

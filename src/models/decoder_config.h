@@ -73,6 +73,7 @@ struct LayerKind {
   bool sparse = false;  // experts instead of one MLP
 };
 
+inline constexpr int64_t kMostHeads = 1 << 16;
 inline constexpr size_t kMostRopes = 4;  // kinds of rotation in one model
 
 // A decoder-only transformer. The defaults are Llama; a family sets what it does differently.

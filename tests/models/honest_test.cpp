@@ -226,6 +226,27 @@ TEST(HonestModels, NoSettingIsPassedOver) {
   }
 }
 
+// Numbers that no model has are refused before anything is made of that size.
+TEST(HonestModels, HugeNumbersAreRefused) {
+  for (const char* name : {"bloom", "mpt", "deepseek_v3", "glm4_moe", "gpt_neo", "ernie4_5_moe", "opt", "phimoe"}) {
+    const auto folders = fixture_folders(name);
+    if (folders.empty()) continue;
+    std::ifstream in(folders.front() / "config.json");
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const Json config = Json::load(folders.front() / "config.json");
+    for (const auto& [key, value] : config.as_object()) {
+      if (!value.is_int() || is_without_effect(key) || kNotSeen.count(key) || kNotSeenOf.count({name, key})) continue;
+      const size_t at = text.find(cat("\"", key, "\": "));
+      const size_t end = text.find_first_of(",}\n", at);
+      const TempFolder temp;
+      copy_model(folders.front(), temp.path(), text.substr(at, end - at), cat("\"", key, "\": 4611686018427387903"));
+      const auto outcome = logits_of(temp.path(), Checkpoint::open(folders.front() / "reference.safetensors"));
+      const bool is_refused = std::holds_alternative<std::string>(outcome);
+      EXPECT_TRUE(is_refused || key == "num_key_value_heads" || key == "window_size") << name << ": " << key;
+    }
+  }
+}
+
 TEST(HonestModels, AnUnknownTypeIsTold) {
   const TempFolder temp;
   copy_model(family_folder("qwen3"), temp.path(), "\"model_type\": \"qwen3\"", "\"model_type\": \"mystery-lm\"");

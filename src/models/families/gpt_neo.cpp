@@ -22,7 +22,7 @@ DecoderConfig gpt_neo_config(const ConfigReader& config) {
     for (const Json& group : groups->as_array()) {  // a list of kinds and how often it comes
       const auto& pair = group.as_array();
       if (pair.size() != 2) throw Error(ErrorCode::kBadFile, cat(group.place(), " is not a list and a number"));
-      for (int64_t i = 0; i < pair[1].as_int() && std::ssize(types) < decoder.layers; ++i) {
+      for (int64_t i = 0; i < pair[1].as_int() && types.size() < decoder.kinds.size(); ++i) {
         for (const std::string& type : pair[0].to<std::vector<std::string>>()) types.push_back(type);
       }
     }

@@ -28,6 +28,13 @@ DecoderConfig llama_config(const ConfigReader& config) {
   return decoder;
 }
 
+int64_t read_count(const ConfigReader& config, std::string_view name, int64_t fallback) {
+  constexpr int64_t kMost = int64_t{1} << 24;
+  const int64_t count = config.integer(name, fallback);
+  if (count >= 0 && count <= kMost) return count;
+  throw Error(ErrorCode::kBadFile, cat("config.json: ", name, " is ", count, ", expected 0 to ", kMost));
+}
+
 void read_windows(const ConfigReader& config, DecoderConfig& decoder) {
   const int64_t window = config.integer("sliding_window", 0);
   const std::vector<std::string> types = config.texts("layer_types");
@@ -71,9 +78,10 @@ void rotate_part(const ConfigReader& config, DecoderConfig& decoder, double shar
 }
 
 std::vector<float> alibi_slopes(int64_t heads) {
+  std::vector<float> slopes;
+  if (heads > kMostHeads) return slopes;  // more than any model may have
   int64_t whole = 1;
   while (whole * 2 <= heads) whole *= 2;
-  std::vector<float> slopes;
   for (int64_t i = 0; i < heads; ++i) {
     const double step = i < whole ? -8.0 / static_cast<double>(whole) : -4.0 / static_cast<double>(whole);
     const auto power = static_cast<double>(i < whole ? i + 1 : 2 * (i - whole) + 1);
@@ -83,7 +91,8 @@ std::vector<float> alibi_slopes(int64_t heads) {
 }
 
 void read_shared_experts(const ConfigReader& config, MoeConfig& moe) {
-  moe.shared_intermediate = moe.intermediate * config.integer("n_shared_experts", 0);
+  moe.shared_intermediate =
+      read_count(config, "moe_intermediate_size", moe.intermediate) * read_count(config, "n_shared_experts", 0);
 }
 
 void read_dense_beginning(const ConfigReader& config, DecoderConfig& decoder, std::string_view setting) {

@@ -11,6 +11,7 @@ namespace {
 
 // For heads that are not a power of two: those of the next power, every second one first.
 std::vector<float> mpt_slopes(int64_t heads, double most) {
+  if (heads > kMostHeads) return {};  // more than any model may have
   int64_t whole = 1;
   while (whole < heads) whole *= 2;
   const auto slope = [&](int64_t i) {
@@ -46,7 +47,7 @@ DecoderConfig mpt_config(const ConfigReader& config) {
   names.mlp_norm = "norm_2";
   names.up = "ffn.up_proj";
   names.down = "ffn.down_proj";
-  decoder.intermediate = decoder.hidden * config.integer("expansion_ratio", 4);
+  decoder.intermediate = read_count(config, "hidden_size", 0) * read_count(config, "expansion_ratio", 4);
   decoder.gated = false;
   decoder.activation = Activation::kGelu;
   decoder.tied = config.flag("tie_word_embeddings", true);
