@@ -12,11 +12,11 @@ namespace {
 DecoderConfig latent_config(const ConfigReader& config) {
   DecoderConfig decoder = llama_config(config);
   LatentConfig latent;
-  latent.q_rank = read_count(config, "q_lora_rank", 0);
-  latent.rank = read_count(config, "kv_lora_rank", 512);
-  latent.plain = read_count(config, "qk_nope_head_dim", 128);
-  latent.rotated = read_count(config, "qk_rope_head_dim", 64);
-  latent.value_dim = read_count(config, "v_head_dim", 128);
+  latent.q_rank = count_setting(config, "q_lora_rank", 0);
+  latent.rank = count_setting(config, "kv_lora_rank", 512);
+  latent.plain = count_setting(config, "qk_nope_head_dim", 128);
+  latent.rotated = count_setting(config, "qk_rope_head_dim", 64);
+  latent.value_dim = count_setting(config, "v_head_dim", 128);
   decoder.latent = latent;
   for (const std::string_view name : {"qk_head_dim", "head_dim", "num_key_value_heads"}) config.has(name);
   decoder.kv_heads = decoder.heads;

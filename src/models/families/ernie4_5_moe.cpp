@@ -8,8 +8,8 @@ DecoderConfig ernie4_5_moe_config(const ConfigReader& config) {
   MoeConfig moe;
   moe.routing.experts = config.integer("moe_num_experts");
   moe.routing.chosen = config.integer("moe_k", 6);
-  moe.intermediate = read_count(config, "moe_intermediate_size", 0);
-  moe.shared_intermediate = moe.intermediate * read_count(config, "moe_num_shared_experts", 2);
+  moe.intermediate = count_setting(config, "moe_intermediate_size", 0);
+  moe.shared_intermediate = moe.intermediate * count_setting(config, "moe_num_shared_experts", 2);
   moe.selection_bias = true;
   decoder.moe = moe;
   decoder.names.shared = "mlp.shared_experts.";

@@ -68,7 +68,7 @@ DecoderConfig vaultgemma_config(const ConfigReader& config);
 // --- Shared by several ---
 
 // A count from 0 to 2^24, so that sums and products of two stay far from overflow. Throws Error(kBadFile) naming it.
-int64_t read_count(const ConfigReader& config, std::string_view name, int64_t fallback);
+int64_t count_setting(const ConfigReader& config, std::string_view name, int64_t fallback);
 // Windows: by layer_types where given; else on every layer when there is a sliding_window.
 void read_windows(const ConfigReader& config, DecoderConfig& decoder);
 // Windows on all but every `period`-th layer, unless layer_types says otherwise.

@@ -28,7 +28,7 @@ DecoderConfig llama_config(const ConfigReader& config) {
   return decoder;
 }
 
-int64_t read_count(const ConfigReader& config, std::string_view name, int64_t fallback) {
+int64_t count_setting(const ConfigReader& config, std::string_view name, int64_t fallback) {
   constexpr int64_t kMost = int64_t{1} << 24;
   const int64_t count = config.integer(name, fallback);
   if (count >= 0 && count <= kMost) return count;
@@ -92,7 +92,7 @@ std::vector<float> alibi_slopes(int64_t heads) {
 
 void read_shared_experts(const ConfigReader& config, MoeConfig& moe) {
   moe.shared_intermediate =
-      read_count(config, "moe_intermediate_size", moe.intermediate) * read_count(config, "n_shared_experts", 0);
+      count_setting(config, "moe_intermediate_size", moe.intermediate) * count_setting(config, "n_shared_experts", 0);
 }
 
 void read_dense_beginning(const ConfigReader& config, DecoderConfig& decoder, std::string_view setting) {

@@ -47,7 +47,7 @@ DecoderConfig mpt_config(const ConfigReader& config) {
   names.mlp_norm = "norm_2";
   names.up = "ffn.up_proj";
   names.down = "ffn.down_proj";
-  decoder.intermediate = read_count(config, "hidden_size", 0) * read_count(config, "expansion_ratio", 4);
+  decoder.intermediate = count_setting(config, "hidden_size", 0) * count_setting(config, "expansion_ratio", 4);
   decoder.gated = false;
   decoder.activation = Activation::kGelu;
   decoder.tied = config.flag("tie_word_embeddings", true);
