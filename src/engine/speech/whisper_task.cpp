@@ -67,8 +67,7 @@ Error has_ended() { return {ErrorCode::kInternal, "the engine ended before the t
 
 WhisperTask::WhisperTask(const Whisper& model, const WhisperRules& rules, RecurrentState& heard, WhisperPrompt prompt,
                          const WhisperSearchOptions& options, WhisperJudge judge)
-    : model_(model),
-      rules_(rules),
+    : rules_(rules),
       heard_(heard),
       prompt_(std::move(prompt)),
       options_(options),

@@ -86,7 +86,6 @@ class WhisperTask final : public LanguageTask {
   void end_attempt(TaskHost& host);
   WhisperText take_best();
 
-  const Whisper& model_;
   const WhisperRules& rules_;
   RecurrentState& heard_;
   WhisperPrompt prompt_;
