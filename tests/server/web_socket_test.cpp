@@ -159,6 +159,7 @@ TEST_F(WebSockets, GoOverTls) {
   client.send_text("bye");
   EXPECT_EQ(client.read_to_close(), 3000);
   EXPECT_EQ(client.close_reason(), "see you");
+  ASSERT_TRUE(echo_.closed.wait(1));  // the client may know before the listener does
   WebSocketClient lost = connect({{}, HttpClient::Security::kTls});
   lost.cut();
   ASSERT_TRUE(echo_.closed.wait(2));
