@@ -11,14 +11,17 @@ JOBS   ?= $(shell echo $$(( $(cpus) < $(memory) ? $(cpus) : $(memory) )))
 DEPS ?=
 install_deps = $(if $(filter skip,$(DEPS)),@:,@tools/install-deps)
 
+# What CMake is told beside the preset: OPTIONS=-DWICK_WERROR=ON.
+OPTIONS ?=
+
 # $(call configure,preset) keeps quiet unless it fails; $(call build,preset,targets); $(call ctest,preset).
 configure = @mkdir -p build && echo "configure  build/$(1)" && \
-  { cmake --preset $(1) > build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
+  { cmake --preset $(1) $(OPTIONS) > build/$(1).configure.log 2>&1 || { cat build/$(1).configure.log; exit 1; }; }
 build     = @echo "build      build/$(1) ($(JOBS) jobs)" && cmake --build --preset $(1) -j $(JOBS) $(2)
 ctest     = @ctest --preset $(1) -j $(JOBS) --progress
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-web test-client test-real dev clang asan fuzz tsan cuda cuda-compile wasm aarch64 bench format lint clean
+.PHONY: help run install package test test-web test-faults test-client test-real test-package dev clang asan fuzz tsan cuda cuda-compile wasm aarch64 bench format lint clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -30,6 +33,28 @@ run:  ## install what is missing, build, check the machine (wick doctor) and tal
 	@build/release/bin/wick doctor
 	@if [ -t 0 ] && [ -t 1 ]; then echo; build/release/bin/wick chat; \
 	else echo; build/release/bin/wick run -p "Who are you?"; fi
+	@command -v wick > /dev/null || echo "To type just wick: export PATH=\"$(CURDIR)/build/release/bin:\$$PATH\", or make install PREFIX=~/.local"
+
+# The folder that it goes to, and under which packages find it. DESTDIR=folder is put before it.
+PREFIX ?= /usr/local
+install:  ## build and install the command and the library (PREFIX=folder; /usr/local without it)
+	$(install_deps) core hub
+	$(call configure,release)
+	$(call build,release,--target wick wick_core wick_headers wick_pages)
+	@cmake --install build/release --prefix $(PREFIX) > build/install.log || { cat build/install.log; exit 1; }
+	@echo "installed  $(PREFIX)/bin/wick"
+
+package:  ## make a .deb and an archive that run on Debian 12, Ubuntu 24.04 and newer ones with nothing else installed
+	$(install_deps) core hub package
+	@tools/get-package-sources build/release/sources
+	$(call configure,release)
+	$(call build,release,--target wick_portable wick_pages)
+	@rm -rf build/release/packages && cd build/release && cpack > package.log 2>&1 || { cat package.log; exit 1; }
+	@ls -sh1 build/release/packages/*.deb build/release/packages/*.tar.gz
+
+test-package: package  ## try the packages on a bare Debian 12 and Ubuntu 24.04, made with debootstrap (needs root)
+	$(install_deps) chroot
+	@tests/install/run_chroot build/release/packages
 
 test:  ## install what is missing, build, run every test in random order
 	$(install_deps) core hub test
@@ -50,9 +75,15 @@ test-real:  ## fetch public models (600 MB, kept in ~/.cache/wick) and run the t
 	$(call build,release,--target wick test_real)
 	$(call ctest,real)
 
-test-client:  ## fetch OpenAI's client for Node.js and run it against wick serve
+test-faults:  ## let each allocation and each call on files and sockets of journal and server fail once (minutes)
+	$(install_deps) core hub test
+	$(call configure,release)
+	$(call build,release,--target test_faults)
+	@ctest --test-dir build/release -L faults --output-on-failure --no-tests=error
+
+test-client:  ## fetch OpenAI's, Anthropic's and Ollama's clients for Node.js and run them against wick serve
 	$(install_deps) core hub test $(if $(shell command -v npm),,client)
-	@tools/get-openai-client
+	@tools/get-clients
 	$(call configure,release)
 	$(call build,release,--target wick)
 	@ctest --test-dir build/release -L client --output-on-failure --no-tests=error
@@ -103,7 +134,7 @@ cuda:  ## build with the CUDA backend; run every test
 
 cuda-compile:  ## compile the CUDA code without running it, where nvcc is present
 	$(install_deps) core hub test
-	@tools/compile-cuda $(JOBS)
+	@tools/compile-cuda $(JOBS) || [ $$? = 77 ]
 
 wasm:  ## build the library for WebAssembly; run its tests under Node.js
 	$(install_deps) core hub test wasm

@@ -7,11 +7,11 @@
 
 #include "base/thread_pool.h"
 #include "benches/inputs.h"
-#include "ops/matmul.h"
-#include "ops/mul.h"
-#include "ops/permute.h"
-#include "ops/scaled_dot_product_attention.h"
+#include "ops/binary.h"
+#include "ops/layers/matmul.h"
+#include "ops/layers/scaled_dot_product_attention.h"
 #include "ops/softmax.h"
+#include "ops/view.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
 

@@ -5,7 +5,7 @@
     benches/compare_llama_server.py --peer llama.cpp/build/bin/llama-server --wick build/release/bin/wick qwen3.gguf
 
 Each of N users sends one prompt of 64 tokens, all at the same moment, and reads an answer of 64 tokens as it comes. The
-second workload has a beginning of 1,000 tokens in common: the first request reads it, the ones after it should not.
+second workload has a beginning of 1,000 tokens in common: the first request computes it, the ones after it should not.
 Servers are started for each case, with as many slots as there are users, and answer one request before. Python's
 standard library only.
 """

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "ops/conv2d.h"
+#include "ops/layers/conv.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
 

@@ -15,7 +15,7 @@
 
 #include "benches/grammar_documents.h"
 #include "benches/grammar_vocabulary.h"
-#include "text/grammar/grammar.h"
+#include "grammar/grammar.h"
 
 namespace wick {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "ops/quantize.h"
+#include "ops/layers/quantize.h"
 #include "tensor/create.h"
 
 namespace wick {

@@ -1,4 +1,4 @@
-// What looking inside costs. Capture: reading a prompt of 256 tokens with a model of Qwen3-0.6B's shape (q8_0, random
+// What looking inside costs. Capture: prefill of 256 tokens with a model of Qwen3-0.6B's shape (q8_0, random
 // weights), plain and with what enters and leaves every layer kept; the two run in turn, so that what else the machine
 // does counts for both, and "ratio" is the median of theirs. Sweep: patching every layer and position of a prompt of 32
 // tokens in Ember.
@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/text_model.h"
+#include "engine/text/text_model.h"
 #include "interp/language_interp.h"
-#include "interp/logit_lens.h"
 #include "interp/patching.h"
+#include "interp/probes/logit_lens.h"
 #include "interp/run_with_cache.h"
 #include "models/load_model.h"
 #include "models/random_model.h"

@@ -9,8 +9,8 @@
 
 #include "base/thread_pool.h"
 #include "benches/inputs.h"
-#include "ops/matmul.h"
-#include "ops/permute.h"
+#include "ops/layers/matmul.h"
+#include "ops/view.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
 

@@ -15,8 +15,8 @@
 
 #include "base/thread_pool.h"
 #include "benches/inputs.h"
-#include "ops/paged_attention.h"
-#include "ops/scaled_dot_product_attention.h"
+#include "ops/layers/paged_attention.h"
+#include "ops/layers/scaled_dot_product_attention.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
 

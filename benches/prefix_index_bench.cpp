@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/prefix_index.h"
+#include "engine/kv/prefix_index.h"
 
 namespace wick {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/thread_pool.h"
 #include "formats/weights.h"
-#include "models/speech/whisper.h"
+#include "speech/whisper/whisper.h"
 #include "tensor/arena.h"
 #include "tensor/create.h"
 
@@ -21,15 +21,15 @@ struct Size {
 };
 constexpr Size kSizes[] = {{"base", 512, 8, 6}, {"small", 768, 12, 12}};
 
-constexpr int32_t kVocabulary = 51865, kHeard = 1500, kWritten = 448, kBins = 80;
+constexpr int32_t kVocabulary = 51865, kSourcePositions = 1500, kTextPositions = 448, kBins = 80;
 
-// A ggml file with these tensors, whose layout formats/ggml_bin.h tells.
+// A ggml file with these tensors, whose layout formats/gguf/ggml_bin.h tells.
 class RandomFile {
  public:
   explicit RandomFile(const Size& size) : width_(size.width) {
     bytes_ = "lmgg";
-    for (const int32_t setting : {kVocabulary, kHeard, size.width, size.heads, size.layers, kWritten, size.width,
-                                  size.heads, size.layers, kBins, 1, kBins, 201}) {
+    for (const int32_t setting : {kVocabulary, kSourcePositions, size.width, size.heads, size.layers, kTextPositions,
+                                  size.width, size.heads, size.layers, kBins, 1, kBins, 201}) {
       add(setting);
     }
     bytes_.append(sizeof(float) * kBins * 201, '\0');
@@ -38,8 +38,8 @@ class RandomFile {
     tensor("encoder.conv1.bias", {width_}, 0);
     tensor("encoder.conv2.weight", {width_, width_, 3}, 1);
     tensor("encoder.conv2.bias", {width_}, 0);
-    tensor("encoder.positional_embedding", {kHeard, width_}, 0);
-    tensor("decoder.positional_embedding", {kWritten, width_}, 0);
+    tensor("encoder.positional_embedding", {kSourcePositions, width_}, 0);
+    tensor("decoder.positional_embedding", {kTextPositions, width_}, 0);
     tensor("decoder.token_embedding.weight", {kVocabulary, width_}, 1);
     norm("encoder.ln_post");
     norm("decoder.ln");
@@ -118,23 +118,23 @@ void whisper_hear(benchmark::State& state) {
 void whisper_keys(benchmark::State& state) {
   prepare(state);
   const Whisper& model = model_of(state.range(0));
-  const Tensor heard = randn({kHeard, model.config().width}, 2);
-  for (auto _ : state) benchmark::DoNotOptimize(model.decoder().state_for(heard, DType::kF16));
+  const Tensor encoded = randn({kSourcePositions, model.config().width}, 2);
+  for (auto _ : state) benchmark::DoNotOptimize(model.decoder().state_for(encoded, DType::kF16));
 }
 
 // Passes over some texts of some tokens each, all about one recording.
 void write(benchmark::State& state, int64_t texts, int64_t tokens) {
   prepare(state);
   const Whisper& model = model_of(state.range(0));
-  RecurrentState heard = model.decoder().state_for(randn({kHeard, model.config().width}, 2), DType::kF16);
-  const int64_t blocks = kWritten / kKvBlockTokens;
+  RecurrentState encoded = model.decoder().state_for(randn({kSourcePositions, model.config().width}, 2), DType::kF16);
+  const int64_t blocks = kTextPositions / kKvBlockTokens;
   const KvCache cache(model.decoder().facts().kv_layers, texts * blocks, DType::kF16, Device::cpu());
   std::vector<std::vector<int32_t>> tables(static_cast<size_t>(texts));
   ForwardBatch batch;
   for (int64_t i = 0; i < texts; ++i) {
     auto& table = tables[static_cast<size_t>(i)];
     for (int64_t block = 0; block < blocks; ++block) table.push_back(static_cast<int32_t>(i * blocks + block));
-    batch.sequences.push_back({tokens, tokens > 1 ? 0 : 64, table, &heard});
+    batch.sequences.push_back({tokens, tokens > 1 ? 0 : 64, table, &encoded});
     for (int64_t t = 0; t < tokens; ++t) batch.tokens.push_back(static_cast<int32_t>(100 + t));
     batch.logit_rows.push_back((i + 1) * tokens - 1);
   }

@@ -11,8 +11,8 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "text/detokenizer.h"
-#include "text/tokenizer.h"
+#include "tokenizer/detokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 // WICK_BENCH_TOKENIZER: the tokenizer to measure, a file or a folder.
 namespace wick {

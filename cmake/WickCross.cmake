@@ -14,7 +14,7 @@ target_compile_definitions(wick_cross_headers INTERFACE FMT_HEADER_ONLY)
 foreach(target fmt::fmt simdjson::simdjson)
   add_library(${target} ALIAS wick_cross_headers)
 endforeach()
-add_library(wick_cross_highway STATIC ${CMAKE_SOURCE_DIR}/cmake/cross/highway.cpp)
+add_library(wick_cross_highway STATIC ${PROJECT_SOURCE_DIR}/cmake/cross/highway.cpp)
 target_link_libraries(wick_cross_highway PUBLIC wick_cross_headers PRIVATE wick_options)
 add_library(hwy::hwy ALIAS wick_cross_highway)
 

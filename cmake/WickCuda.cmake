@@ -9,8 +9,8 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nv
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
 find_package(CUDAToolkit 12.4 REQUIRED)
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cpp)
-file(GLOB cuda_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cu)
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backends/cuda/*.cpp)
+file(GLOB_RECURSE cuda_kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backends/cuda/*.cu)
 
 # What the host may rely on: kernels with the instructions of 90a, and a bit for each major number that has kernels.
 set(hopper 0)
@@ -23,17 +23,18 @@ foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
     math(EXPR majors "${majors} | (1 << (${CMAKE_MATCH_0} / 10))")
   endif()
 endforeach()
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/backends/cuda/runtime.cpp PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backends/cuda/runtime/runtime.cpp PROPERTIES
                             COMPILE_DEFINITIONS "WICK_CUDA_HOPPER=${hopper};WICK_CUDA_MAJORS=${majors}")
 
 # Apart from the library because nvcc does not know the warnings that the rest is compiled with.
 add_library(wick_cuda_kernels OBJECT ${cuda_kernels})
-target_include_directories(wick_cuda_kernels PRIVATE ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(wick_cuda_kernels PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(wick_cuda_kernels PRIVATE WICK_CUDA=1)
 target_compile_options(wick_cuda_kernels PRIVATE --extended-lambda --expt-relaxed-constexpr
                        -Wno-deprecated-gpu-targets $<$<BOOL:${WICK_WERROR}>:-Werror=all-warnings>)
 # Sums and products apart, as on the host, whose bits it is to have.
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/backends/cuda/draw_tokens.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backends/cuda/sampling/draw_tokens.cu PROPERTIES
+                            COMPILE_OPTIONS -fmad=false)
 target_sources(wick_core PRIVATE ${cuda_sources} $<TARGET_OBJECTS:wick_cuda_kernels>)
 target_compile_definitions(wick_core PUBLIC WICK_CUDA=1)
 target_link_libraries(wick_core PRIVATE CUDA::cudart_static)

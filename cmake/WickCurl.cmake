@@ -6,8 +6,8 @@ if(WICK_CURL AND NOT CMAKE_CROSSCOMPILING)
   if(NOT WICK_CURL STREQUAL "AUTO")
     set(curl_required REQUIRED)
   endif()
-  pkg_check_modules(curl ${curl_required} QUIET libcurl>=7.85)  # which brought CURLOPT_PROTOCOLS_STR
-  if(curl_FOUND)
+  pkg_check_modules(wick_curl ${curl_required} QUIET libcurl>=7.85)  # which brought CURLOPT_PROTOCOLS_STR
+  if(wick_curl_FOUND)
     set(wick_curl_left_out "http_connection_absent")
     set(wick_has_curl 1)
   endif()

@@ -1,20 +1,22 @@
 # Compiler settings and packages shared by every target.
-if(NOT CMAKE_BUILD_TYPE)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(PROJECT_IS_TOP_LEVEL)  # else these are for the project around this one to say
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  # Linking is short but hungry: two at a time.
+  set_property(GLOBAL PROPERTY JOB_POOLS link=2)
+  set(CMAKE_JOB_POOL_LINK link)
 
-# Linking is short but hungry: two at a time.
-set_property(GLOBAL PROPERTY JOB_POOLS link=2)
-set(CMAKE_JOB_POOL_LINK link)
-
-find_program(CCACHE ccache)
-if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  find_program(CCACHE ccache)
+  if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    # Paths are relative to the sources, so that what one checkout has compiled serves the next.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CCACHE})
+  endif()
 endif()
 
 add_library(wick_options INTERFACE)
@@ -65,18 +67,11 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WICK_SANITIZE)
   endif()
 endif()
 
-find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
-find_package(simdjson REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
-pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
-find_package(hwy QUIET)
-if(NOT TARGET hwy::hwy)
-  pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
-  add_library(hwy::hwy ALIAS PkgConfig::hwy)
+set(wick_required REQUIRED)
+include(WickLibraries)
+if(WICK_COMMAND)
+  find_package(CLI11 REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+  find_package(Boost 1.74 REQUIRED)  # Asio and Beast, which are headers
+  find_package(OpenSSL REQUIRED)
 endif()
-find_package(CLI11 REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_package(Boost 1.74 REQUIRED)  # Asio and Beast, which are headers
-find_package(OpenSSL REQUIRED)

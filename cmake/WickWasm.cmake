@@ -3,7 +3,7 @@
 # it, optimising the linked program again takes longer than the tests and does not make them faster.
 add_library(Threads::Threads INTERFACE IMPORTED)
 target_compile_options(wick_options INTERFACE -fexceptions -msimd128
-                       "SHELL:-include ${CMAKE_SOURCE_DIR}/cmake/wasm/compat.h")
+                       "SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/wasm/compat.h")
 target_link_options(wick_options INTERFACE -fexceptions -sALLOW_MEMORY_GROWTH=1 -sNODERAWFS=1 -sEXIT_RUNTIME=1
                     -sENVIRONMENT=node -sWASM_ASYNC_COMPILATION=0 -O1)
 add_compile_options(-fexceptions)

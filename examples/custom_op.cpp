@@ -1,14 +1,11 @@
 // An op that the library does not have: a gated squared ReLU, relu(gate)^2 * value, with its derivative.
 // Checks the derivative against finite differences and trains one weight through it.
+#include <wick/tensor.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
-
-#include "ops/custom_op.h"
-#include "ops/ops.h"
-#include "ops/sgd.h"
-#include "tensor/create.h"
 
 namespace {
 
@@ -20,7 +17,7 @@ class SquaredReluGate final : public wick::CustomOp {
 
   // One loop instead of three ops, and no tensors in between. Inputs are row-major.
   Tensor forward_cpu(std::span<const Tensor> inputs) const override {
-    const Tensor out = wick::empty_like(inputs[0]);
+    Tensor out = wick::empty_like(inputs[0]);
     const auto *gate = inputs[0].data<double>(), *value = inputs[1].data<double>();
     auto* result = out.mutable_data<double>();
     for (int64_t i = 0; i < out.numel(); ++i) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "support/places.h"
 
 namespace wick {
 namespace {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What Hugging Face transformers does where `bench_cuda model SHAPE bf16 1` measures Wick: random weights of Qwen3 in bf16
-on one CUDA device, batch 1. Reads 2,048 tokens and writes one by one, eagerly and compiled with a static cache.
+on one CUDA device, batch 1: prefill of 2,048 tokens and decode, eagerly and compiled with a static cache.
 
     python3 benches/cuda/compare_transformers.py 0.6b    (or 8b)
 """
@@ -18,7 +18,7 @@ SHAPES = {
     "8b": dict(hidden_size=4096, intermediate_size=12288, num_hidden_layers=36, num_attention_heads=32,
                tie_word_embeddings=False),
 }
-PROMPT, READ, WARM, WRITTEN = 16, 2048, 30, 30
+PROMPT, PREFILL, WARM, DECODE = 16, 2048, 30, 30
 
 
 def make_model(shape):
@@ -39,17 +39,17 @@ def seconds(body):
     return time.perf_counter() - start
 
 
-def reading(model, ids):
+def prefill(model, ids):
     def once():
         model(input_ids=ids, use_cache=False, logits_to_keep=1).logits.argmax(-1).item()
 
     return ids.shape[1] / statistics.median(seconds(once) for _ in range(7))
 
 
-def writing(step, token):
+def decode(step, token):
     """Tokens a second of `step(token)`, which gives the next one; the first ones are not counted."""
     times = []
-    for _ in range(WARM + WRITTEN):
+    for _ in range(WARM + DECODE):
         result = []
         times.append(seconds(lambda: result.append(step(token))))
         token = result[0]
@@ -89,10 +89,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shape", choices=sorted(SHAPES))
     model = make_model(parser.parse_args().shape)
-    ids = torch.randint(0, 150000, (1, READ), device="cuda")
-    print(f"reading {READ}: {reading(model, ids):.0f} tokens/s", flush=True)
+    ids = torch.randint(0, 150000, (1, PREFILL), device="cuda")
+    print(f"prefill {PREFILL}: {prefill(model, ids):.0f} tokens/s", flush=True)
     for name, make_step in (("eager", eager_step), ("compiled, static cache", compiled_step)):
-        print(f"writing, {name}: {writing(*make_step(model, ids[:, :PROMPT])):.1f} tokens/s", flush=True)
+        print(f"decode, {name}: {decode(*make_step(model, ids[:, :PROMPT])):.1f} tokens/s", flush=True)
 
 
 if __name__ == "__main__":

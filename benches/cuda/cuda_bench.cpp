@@ -16,15 +16,15 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/logits.h"
+#include "engine/sampling/logits.h"
 #include "formats/checkpoint.h"
 #include "models/load_model.h"
 #include "models/random_model.h"
 #include "nn/kv_cache.h"
 #include "ops/device_graph.h"
-#include "ops/draw_tokens.h"
-#include "ops/experts.h"
 #include "ops/kernel_table.h"
+#include "ops/layers/draw_tokens.h"
+#include "ops/layers/experts.h"
 #include "ops/ops.h"
 #include "quant/format.h"
 #include "tensor/create.h"
@@ -47,7 +47,7 @@ void wait_for_device() { empty({1}, DType::kF32, Device::cuda()).to_device(Devic
 // Seconds of one call of body(i), from a graph of `calls` of them.
 double time_calls(int calls, const std::function<void(int)>& body) {
   body(0);
-  const auto graph = record_graph(Device::cuda(), [&] {
+  const auto graph = capture_graph(Device::cuda(), [&] {
     for (int i = 0; i < calls; ++i) body(i);
   });
   std::vector<double> times;
@@ -139,8 +139,8 @@ void time_experts(const Limits& limits, const ExpertsShape& shape, DType dtype, 
   const double seconds = time_calls(kCalls, [&](int i) {
     const Tensor rows = narrow(x, 0, i * tokens, tokens);
     const LinearInput input{rows, norm, 1e-6f};
-    const ExpertShares shares = route_experts(input, router, {shape.chosen, true, 1, false});
-    if (!kernels.mix_experts(input, shares, experts, gate, rows, out)) {
+    const RoutedExperts routed = route_experts(input, router, {shape.chosen, true, 1, false});
+    if (!kernels.mix_experts(input, routed, experts, gate, rows, out)) {
       throw Error(ErrorCode::kUnsupported, cat("no kernel mixes experts of ", dtype, " and ", down_dtype));
     }
   });
@@ -231,7 +231,7 @@ class ModelBench {
     }
   }
 
-  double read(int64_t tokens, size_t sequence = 0, const SequenceHooks* hooks = nullptr) {
+  double prefill(int64_t tokens, size_t sequence = 0, const SequenceHooks* hooks = nullptr) {
     ForwardBatch batch;
     for (int64_t i = 0; i < tokens; ++i) batch.tokens.push_back(token());
     batch.sequences.push_back({tokens, 0, blocks_[sequence], nullptr, hooks, {}});
@@ -328,20 +328,20 @@ void bench_model(const std::string& name, const std::string& type, int64_t most)
   ModelBench bench(*model, most, 2048);
   const auto kv_bytes = static_cast<double>(KvCache::bytes_per_block(model->facts().kv_layers, DType::kF16)) /
                         static_cast<double>(kKvBlockTokens);
-  const auto writing = [&](int64_t sequences, int64_t depth) {
+  const auto decode = [&](int64_t sequences, int64_t depth) {
     for (int i = 0; i < 3; ++i) bench.write(sequences, depth, 1);
     const double seconds = median(bench.write(sequences, depth, 25));
     const double moved = bytes + static_cast<double>(sequences * depth) * kv_bytes;
-    fmt::print("writing, batch {:2} behind {:4}: {:8.1f} tokens/s, {:8.1f} us a pass, {:.1f} % of copy\n", sequences,
+    fmt::print("decode, batch {:2} behind {:4}: {:8.1f} tokens/s, {:8.1f} us a pass, {:.1f} % of copy\n", sequences,
                depth, static_cast<double>(sequences) / seconds, seconds * 1e6,
                100 * moved / seconds / limits.bytes_per_second);
     std::fflush(stdout);
   };
-  writing(1, 16);
+  decode(1, 16);
   std::vector<double> times;
-  for (int i = 0; i < 5; ++i) times.push_back(bench.read(2048));
+  for (int i = 0; i < 5; ++i) times.push_back(bench.prefill(2048));
   const double seconds = median(times);
-  fmt::print("reading 2048: {:.0f} tokens/s, {:.1f} % of product\n", 2048 / seconds,
+  fmt::print("prefill 2048: {:.0f} tokens/s, {:.1f} % of product\n", 2048 / seconds,
              100 * 2 * of_layers * 2048 / seconds / limits.products_per_second);
   // With all residuals captured, in turn with as many passes without.
   HookSpec residuals;
@@ -350,13 +350,14 @@ void bench_model(const std::string& name, const std::string& type, int64_t most)
   for (int i = 0; i < 9; ++i) {
     HookCache seen;
     const SequenceHooks hooks{&residuals, &seen};
-    plain.push_back(bench.read(2048));
-    watched.push_back(bench.read(2048, 0, &hooks));
+    plain.push_back(bench.prefill(2048));
+    watched.push_back(bench.prefill(2048, 0, &hooks));
   }
-  fmt::print("reading 2048 with all residuals captured: {:.1f} % longer\n", 100 * (median(watched) / median(plain) - 1));
-  for (int64_t s = 0; s < most; ++s) bench.read(1024, static_cast<size_t>(s));
+  fmt::print("prefill 2048 with all residuals captured: {:.1f} % longer\n",
+             100 * (median(watched) / median(plain) - 1));
+  for (int64_t s = 0; s < most; ++s) bench.prefill(1024, static_cast<size_t>(s));
   for (const int64_t sequences : {1, 2, 4, 8, 16, 32, 64}) {
-    if (sequences <= most) writing(sequences, 1024);
+    if (sequences <= most) decode(sequences, 1024);
   }
 }
 

@@ -18,7 +18,7 @@
 #include "base/json_write.h"
 #include "base/text.h"
 #include "benches/grammar_vocabulary.h"
-#include "text/grammar/grammar.h"
+#include "grammar/grammar.h"
 
 namespace wick {
 namespace {

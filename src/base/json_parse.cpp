@@ -64,6 +64,9 @@ Json Json::parse(std::string_view text, std::string_view source) {
   simdjson::dom::element root;
   auto problem = parser.allocate(std::max<size_t>(text.size(), 64), kMaxDepth);
   if (!problem) problem = parser.parse(text.data(), text.size()).get(root);
+  if (problem == simdjson::MEMALLOC) {
+    throw Error(ErrorCode::kOutOfMemory, cat(source, ": there is no memory to read it"));
+  }
   if (problem) throw Error(ErrorCode::kBadFile, cat(source, ": not valid JSON: ", simdjson::error_message(problem)));
   return JsonBuilder(source).build(root, "");
 }

@@ -79,7 +79,7 @@ void MappedFile::forget(int64_t offset, int64_t count) const {
 }
 
 void MappedFile::map_if_in_memory() const {
-  may_copy_weights();  // a bad value is told at once
+  may_copy_weights();  // a bad value is an error at once
   if (!is_mapped_ || size_ == 0) return;
   const std::span<std::byte> bytes(const_cast<std::byte*>(data_), size_);
   advise_large_pages(bytes);

@@ -27,8 +27,9 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 void flush_folder_of(const std::filesystem::path& path) {
   const int fd = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
-  fsync(fd);
+  const int reason = fsync(fd) == 0 ? 0 : errno;
   ::close(fd);
+  if (reason == EIO || reason == ENOSPC || reason == EDQUOT) throw failed(path, "flush the folder of", reason);
 }
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {

@@ -35,7 +35,8 @@ class OutputFile {
   int fd_ = -1;
 };
 
-// A new name is on the disk only when its folder is. Some file systems refuse; that is no reason to fail.
+// A new name is on the disk only when its folder is. Some file systems cannot do that, which is no reason to fail.
+// Throws Error(kIo) where the disk fails.
 void flush_folder_of(const std::filesystem::path& path);
 
 }  // namespace wick

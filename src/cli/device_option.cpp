@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #if WICK_CUDA
-#include "backends/cuda/devices.h"
+#include "backends/cuda/runtime/devices.h"
 #endif
 
 namespace wick {

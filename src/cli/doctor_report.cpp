@@ -6,11 +6,12 @@
 
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "media/ffmpeg_program.h"
 #include "ops/kernel_table.h"
 #include "tensor/device.h"
 
 #if WICK_CUDA
-#include "backends/cuda/devices.h"
+#include "backends/cuda/runtime/devices.h"
 #endif
 
 namespace wick {
@@ -98,6 +99,7 @@ DoctorReport make_doctor_report() {
   report.devices.push_back(report_device(Device::cpu(), ""));
   report.devices.push_back(report_device(Device::reference(), ""));
   add_cuda_devices(report);
+  report.sound = ffmpeg_way();
   report.checks = run_self_checks();
   return report;
 }
@@ -132,6 +134,7 @@ nlohmann::ordered_json to_json(const DoctorReport& report) {
             {"chosen", report.instruction_sets.chosen}}},
           {"devices", devices},
           {"cuda_note", report.cuda_note},
+          {"sound", report.sound.empty() ? ordered_json() : ordered_json(report.sound)},
           {"checks", checks},
           {"ok", report.ok()}};
 }
@@ -151,6 +154,9 @@ std::string to_text(const DoctorReport& report, const Terminal& terminal) {
   facts.add({{"  threads"}, {cat(report.threads, " (set with WICK_THREADS)")}});
   facts.add({{"  caches"}, {caches_text(machine)}});
   facts.add({{"  memory"}, {memory_text(machine)}});
+  facts.add({{"  sound"},
+             {report.sound.empty() ? "WAV only; other kinds are read with ffmpeg (apt install ffmpeg)"
+                                   : cat("WAV, and other kinds with ", report.sound)}});
   section("machine", facts);
 
   Table sets({Align::kLeft, Align::kLeft});

@@ -7,7 +7,7 @@
 #include "backends/cpu/instruction_sets.h"
 #include "base/machine.h"
 #include "cli/self_check.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 
 namespace wick {
 
@@ -25,6 +25,7 @@ struct DoctorReport {
   InstructionSets instruction_sets;
   std::vector<DeviceReport> devices;
   std::string cuda_note;  // why there is no CUDA device; empty when there is one
+  std::string sound;      // how sound other than WAV is read; empty: it is not
   std::vector<Check> checks;
 
   bool ok() const;

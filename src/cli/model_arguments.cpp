@@ -2,43 +2,44 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "base/utf8.h"
 #include "cli/device_option.h"
+#include "cli/models/presets.h"
+#include "cli/read_text.h"
 #include "cli/shared_options.h"
-#include "hub/find_model.h"
 
 namespace wick {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::chrono::milliseconds kQuiet{500};
 constexpr double kPass = 0.25;  // seconds: Ctrl-C is heard within about this
 constexpr char kGroup[] = "Model";
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::kIo, cat(path, ": cannot be read"));
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 }  // namespace
 
-std::shared_ptr<const TextModel> load_named_model(const std::string& name, const LoadOptions& options) {
+LoraChoice lora_named(const std::string& text) {
   std::error_code ignored;
-  LoadOptions telling = options;
-  telling.notice = warn;
-  if (name.empty() || (name == "ember" && !fs::exists(name, ignored))) return TextModel::ember(telling);
-  const bool is_sentence = name.find(' ') != std::string::npos;
-  const std::string hint = cat(". MODEL is a Hugging Face folder, a .gguf or a .safetensors file, or Org/Name",
-                               is_sentence ? "; a prompt is given with -p" : "; without MODEL, Ember answers");
-  return TextModel::load(find_model(name, hint).path, telling);
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || fs::exists(text, ignored)) return {text};
+  const std::string scale = text.substr(equals + 1);
+  LoraChoice choice{text.substr(0, equals)};
+  const auto [end, error] = std::from_chars(scale.data(), scale.data() + scale.size(), choice.scale);
+  if (error != std::errc() || end != scale.data() + scale.size() || !std::isfinite(choice.scale)) {
+    throw Error(ErrorCode::kInvalidArgument, cat("--lora ", text, ": '", scale, "' is not a scale"));
+  }
+  return choice;
+}
+
+std::vector<LoraChoice> loras_named(const std::vector<std::string>& texts) {
+  std::vector<LoraChoice> choices;
+  for (const std::string& text : texts) choices.push_back(lora_named(text));
+  return choices;
 }
 
 void ModelArguments::add_options(CLI::App& command) {
@@ -53,9 +54,37 @@ void ModelArguments::add_options(CLI::App& command) {
 
   sampling.add_options(command);
 
+  constexpr char kBeams[] = "Beam search";
+  command.add_option("--beams", beams.count, "Follow this many texts at once; the likeliest is the answer")
+      ->check(count_from(1, kMostBeams))
+      ->type_name("COUNT")
+      ->group(kBeams);
+  command
+      .add_option("--length-penalty", beams.length_penalty,
+                  "Texts are compared by log-probability / length ^ this (default: 1); more favours longer ones")
+      ->type_name("NUMBER")
+      ->group(kBeams);
+  command
+      .add_option("--early-stopping", early_stopping,
+                  "With as many texts as beams, end when none that goes on is better (no), at once (yes), or when none "
+                  "can become better (never)")
+      ->check(CLI::IsMember({"no", "yes", "never"}).description(""))
+      ->type_name("no|yes|never")
+      ->group(kBeams);
+  command.add_option("--no-repeat-ngram", beams.no_repeat_ngram, "No run of so many tokens comes twice; 0: they may")
+      ->check(count_from(0, 1000))
+      ->type_name("COUNT")
+      ->group(kBeams);
+
+  command
+      .add_option("--begins-with", begins_with,
+                  "A control token that the text of a model with an encoder begins with: a language (fra_Latn)")
+      ->type_name("TOKEN")
+      ->group(kGroup);
   add_context_option(command, context)->group(kGroup);
   add_kv_option(command, kv)->group(kGroup);
   add_quantize_option(command, quantize)->group(kGroup);
+  add_lora_option(command, loras)->group(kGroup);
   add_threads_option(command, threads)->group(kGroup);
   add_device_option(command, device)->group(kGroup);
   std::string templates;
@@ -63,10 +92,10 @@ void ModelArguments::add_options(CLI::App& command) {
   command.add_option("--template", chat_template, cat("A built-in chat template for the model's own: ", templates))
       ->type_name("NAME")
       ->group(kGroup);
-  command.add_option("--speculate", speculate, "Guess ahead: ngram (from the text), or a smaller model; same answer")
+  command.add_option("--speculate", speculate, "Speculative decoding: drafts by ngram or a smaller model; same answer")
       ->type_name("ngram|MODEL")
       ->group(kGroup);
-  command.add_option("--draft-tokens", draft_tokens, "Tokens to guess at a time (default: 8)")
+  command.add_option("--draft-tokens", draft_tokens, "Tokens to draft at a time (default: 8)")
       ->check(count_from(1, 1024))
       ->type_name("COUNT")
       ->group(kGroup);
@@ -74,14 +103,21 @@ void ModelArguments::add_options(CLI::App& command) {
   constexpr char kForm[] = "Form of the answer (one of them)";
   command.add_option("--grammar", grammar, "A GBNF file that the answer follows")->type_name("FILE")->group(kForm);
   command.add_option("--json-schema", json_schema, "A JSON Schema that the answer satisfies")
-      ->type_name("FILE")
+      ->type_name("FILE|JSON")
       ->group(kForm);
   command.add_flag("--json-mode", json_mode, "The answer is one JSON object")->group(kForm);
 }
 
-void ModelArguments::check() const {
+void ModelArguments::settle(CLI::App& command) {
+  std::error_code ignored;
+  if (!model.empty() && !fs::exists(model, ignored)) {
+    if (const Preset* preset = find_preset(model)) preset->apply(command);
+  }
   if (!grammar.empty() && !json_schema.empty()) throw CLI::ExcludesError("--grammar", "--json-schema");
   if (!grammar.empty() && json_mode) throw CLI::ExcludesError("--grammar", "--json-mode");
+  const bool searches = beams.count > 1;
+  if (!searches && (beams != BeamParams() || early_stopping != "no"))
+    throw CLI::RequiresError("What is said of a beam search", "--beams above 1");
   if (!json_schema.empty() && json_mode) throw CLI::ExcludesError("--json-schema", "--json-mode");
 }
 
@@ -91,9 +127,10 @@ std::shared_ptr<const TextModel> load_text_model(const ModelArguments& arguments
   options.quantize = arguments.quantize;
   options.chat_template = arguments.chat_template;
   options.device = device_named(arguments.device);
+  options.loras = loras_named(arguments.loras);
   std::unique_ptr<ProgressBar> bar;
   options.progress = [&](int64_t done, int64_t total) {
-    if (!bar) bar = std::make_unique<ProgressBar>(total, ProgressUnit::kBytes, kQuiet);
+    if (!bar) bar = std::make_unique<ProgressBar>(total, ProgressUnit::kBytes, ProgressBar::kQuiet);
     bar->show(done, "loading");
   };
   return load_named_model(arguments.model, options);
@@ -104,6 +141,7 @@ GeneratorOptions generator_options(const ModelArguments& arguments) {
   options.context = arguments.context;
   options.kv_dtype = kv_dtype(arguments.kv);
   options.seconds_per_pass = kPass;
+  options.beams = arguments.beams.count;
   return options;
 }
 
@@ -120,11 +158,16 @@ std::unique_ptr<Drafter> make_drafter(const ModelArguments& arguments, const Tex
 
 GenerateParams generate_params(ModelArguments& arguments, const TextModel& model) {
   GenerateParams params;
-  params.sampling = arguments.sampling.params_for(model);
+  params.sampling = arguments.sampling.params_for(model, arguments.beams.count == 1);
   params.max_new_tokens = arguments.max_tokens;
   params.stop = arguments.stop;
   params.ignore_end = arguments.ignore_end;
   params.draft_tokens = arguments.draft_tokens;
+  params.begins_with = arguments.begins_with;
+  params.beams = arguments.beams;
+  params.beams.early_stopping = arguments.early_stopping == "yes"     ? EarlyStopping::kYes
+                                : arguments.early_stopping == "never" ? EarlyStopping::kNever
+                                                                      : EarlyStopping::kNo;
   if (!arguments.grammar.empty()) {
     try {
       params.grammar = Grammar::from_gbnf(read_text(arguments.grammar));
@@ -133,7 +176,7 @@ GenerateParams generate_params(ModelArguments& arguments, const TextModel& model
       throw Error(error.code(), cat(arguments.grammar, ": ", error.what()));
     }
   } else if (!arguments.json_schema.empty()) {
-    params.grammar = Grammar::from_json_schema(Json::load(arguments.json_schema), JsonLayout::kOneLine);
+    params.grammar = Grammar::from_json_schema(read_json(arguments.json_schema, "--json-schema"), JsonLayout::kOneLine);
   } else if (arguments.json_mode) {
     params.grammar = Grammar::json_object(JsonLayout::kOneLine);
   }
@@ -145,16 +188,17 @@ void PromptProgress::show(const GenerateEvent& event) {
     bar_.reset();
     return;
   }
-  if (!bar_) bar_ = std::make_unique<ProgressBar>(event.total, ProgressUnit::kTokens, kQuiet);
-  bar_->show(event.done, "reading");
+  if (!bar_) bar_ = std::make_unique<ProgressBar>(event.total, ProgressUnit::kTokens, ProgressBar::kQuiet);
+  bar_->show(event.done, "prefill");
 }
 
 std::string rate_text(const GenerateResult& result) {
   const auto rate = [](double value) { return value > 0 ? cat(" at ", std::llround(value), "/s") : std::string(); };
-  std::string text = cat(result.prompt_tokens - result.reused_tokens, " tokens read", rate(result.prefill_rate()));
-  text += cat(", ", result.tokens.size(), " written", rate(result.decode_rate()));
+  std::string text =
+      cat("prefill ", result.prompt_tokens - result.reused_tokens, " tokens", rate(result.prefill_rate()));
+  text += cat(", decode ", result.tokens.size(), rate(result.decode_rate()));
   if (!result.tokens.empty()) text += fmt::format(", the first after {:.0f} ms", result.prefill_seconds * 1e3);
-  if (result.drafted > 0) text += cat(", ", result.accepted, " of ", result.drafted, " guesses right");
+  if (result.drafted > 0) text += cat(", ", result.accepted, " of ", result.drafted, " drafted tokens accepted");
   return text;
 }
 

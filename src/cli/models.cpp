@@ -4,8 +4,10 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "formats/architectures.h"
+#include "models/encoder_decoder/encoder_decoder_config.h"
+#include "models/encoders/encoder_config.h"
 #include "models/registry.h"
 
 namespace wick {
@@ -15,20 +17,28 @@ int list_models(bool json) {
   auto rows = nlohmann::ordered_json::array();
   Table table({Table::Align::kLeft, Table::Align::kLeft, Table::Align::kLeft});
   table.add({{"model_type", Colour::kDim}, {"GGUF", Colour::kDim}, {"models", Colour::kDim}});
-  for (const Family& family : families()) {
-    const Architecture* known = find_architecture(family.model_type);
+  const auto add = [&](std::string_view model_type, const std::string& title) {
+    const Architecture* known = find_architecture(model_type);
     const std::string gguf = known ? std::string(known->gguf) : "";
-    rows.push_back({{"model_type", family.model_type},
-                    {"title", family.title},
+    rows.push_back({{"model_type", model_type},
+                    {"title", title},
                     {"gguf", gguf.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(gguf)}});
-    table.add({{std::string(family.model_type)}, {gguf.empty() ? "-" : gguf}, {std::string(family.title)}});
+    table.add({{std::string(model_type)}, {gguf.empty() ? "-" : gguf}, {title}});
+  };
+  for (const Family& family : families()) add(family.model_type, std::string(family.title));
+  for (const EncoderDecoderFamily& family : encoder_decoder_families()) {
+    add(family.model_type, std::string(family.title));
+  }
+  for (const EncoderFamily& family : encoder_families()) {
+    add(family.model_type, cat(family.title, " (wick embed)"));
   }
   if (json) {
     std::cout << nlohmann::ordered_json{{"families", rows}}.dump(2) << "\n";
     return 0;
   }
   std::cout << table.text(Terminal::of_stdout())
-            << cat("\n", families().size(), " families. Others are inferred from config.json and tensor names: ",
+            << cat("\n", families().size() + encoder_decoder_families().size() + encoder_families().size(),
+                   " families. Others are inferred from config.json and tensor names: ",
                    "`wick inspect` says whether a model fits.\n");
   return 0;
 }

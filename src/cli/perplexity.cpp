@@ -1,25 +1,23 @@
-#include "engine/perplexity.h"
+#include "engine/text/perplexity.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/device_option.h"
-#include "cli/inspect_values.h"
-#include "cli/progress_bar.h"
+#include "cli/inspect/inspect_values.h"
+#include "cli/models/named_model.h"
+#include "cli/read_text.h"
 #include "cli/shared_options.h"
-#include "hub/find_model.h"
+#include "cli/terminal/progress_bar.h"
 
 namespace wick {
 namespace {
@@ -32,12 +30,6 @@ struct PerplexityArguments {
   int threads = 0;
   bool json = false;
 };
-
-std::string read_text(const std::string& file) {
-  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-  const auto mapped = MappedFile::open(file);
-  return {reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()};
-}
 
 // The token that the tokenizer puts in front of every text; -1 when it puts none.
 int32_t first_token(const Tokenizer& tokenizer) {
@@ -53,8 +45,7 @@ int perplexity(const PerplexityArguments& arguments) {
   load.quantize = arguments.quantize;
   load.device = device_named(arguments.device);
   load.notice = warn;
-  const auto model =
-      arguments.model == "ember" ? TextModel::ember(load) : TextModel::load(find_model(arguments.model).path, load);
+  const auto model = load_named_model(arguments.model, load);
   const std::vector<int32_t> tokens = model->tokenizer().encode(text);
   const auto count = static_cast<int64_t>(tokens.size());
   const int64_t most = model->model().facts().max_context;
@@ -116,7 +107,7 @@ int perplexity(const PerplexityArguments& arguments) {
 }  // namespace
 
 void add_perplexity(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("perplexity", "Measure how well a model foretells a text");
+  CLI::App* command = app.add_subcommand("perplexity", "Measure how well a model predicts a text");
   const auto arguments = std::make_shared<PerplexityArguments>();
   command
       ->add_option("MODEL", arguments->model,

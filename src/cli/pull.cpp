@@ -12,9 +12,10 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/interrupt.h"
-#include "cli/progress_bar.h"
-#include "cli/terminal.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
+#include "hub/short_names.h"
 
 namespace wick {
 namespace {
@@ -30,7 +31,9 @@ ModelName name_of(const std::string& text) {
   const auto name = parse_model_name(text);
   if (!name) {
     throw Error(ErrorCode::kInvalidArgument,
-                cat(in_quotes(text), ": is no name of a model; one is Org/Name, Org/Name@revision or Org/Name:Q4_K_M"));
+                cat(in_quotes(text),
+                    ": is no name of a model; one is Org/Name, Org/Name@revision, Org/Name:Q4_K_M or a short "
+                    "name (wick pull --help)"));
   }
   return *name;
 }
@@ -83,6 +86,18 @@ void print_use(const PullArguments& arguments, const ModelName& name, const Pull
   }
 }
 
+// In lines that fit a terminal.
+std::string short_names_text() {
+  std::string text;
+  size_t column = 13;
+  for (const ShortName& known : short_names()) {
+    if (column + known.name.size() > 110) column = 0;
+    text += cat(text.empty() ? "" : column == 0 ? "\n" : " ", known.name);
+    column += known.name.size() + 1;
+  }
+  return text;
+}
+
 int pull(const PullArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   const ModelName name = name_of(arguments.model);
@@ -123,8 +138,9 @@ void add_pull(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("pull", "Download a model from the Hugging Face hub");
   const auto arguments = std::make_shared<PullArguments>();
   command
-      ->add_option("MODEL", arguments->model,
-                   "Org/Name, with @revision, or with :Q4_K_M or /file.gguf for one of several GGUF files")
+      ->add_option(
+          "MODEL", arguments->model,
+          "Org/Name or a short name, with @revision, or with :Q4_K_M or /file.gguf for one of several GGUF files")
       ->required();
   command->add_option("--include", arguments->include, "Only files that match this pattern; may be repeated")
       ->expected(1)
@@ -141,10 +157,13 @@ void add_pull(CLI::App& app, Action& action) {
       "prints the path. Every file is compared with its checksum. A pull that was cut goes on where it was. Behind "
       "it,\n"
       "every command takes the name for the path: wick run Org/Name.\n\n"
+      "Short names: " +
+      short_names_text() +
+      "\n\n"
       "Environment: HF_TOKEN (for gated models), HF_ENDPOINT (another server), HF_HOME or HF_HUB_CACHE (where models\n"
       "are kept, default ~/.cache/huggingface/hub), HF_HUB_OFFLINE, and https_proxy.\n\n"
       "Examples:\n"
-      "  wick pull Qwen/Qwen3-0.6B\n"
+      "  wick pull qwen3-0.6b\n"
       "  wick pull unsloth/Qwen3-0.6B-GGUF:Q4_K_M\n"
       "  wick pull Qwen/Qwen3-0.6B@main --include '*.json' --quiet");
   command->callback([&action, arguments] { action = [arguments] { return pull(*arguments); }; });

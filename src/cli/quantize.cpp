@@ -4,17 +4,20 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
 #include "base/machine.h"
+#include "base/text.h"
 #include "base/utf8.h"
+#include "cli/bench/plan_names.h"
 #include "cli/commands.h"
-#include "cli/interrupt.h"
-#include "cli/plan_names.h"
-#include "cli/progress_bar.h"
-#include "formats/quantize_model.h"
-#include "hub/find_model.h"
+#include "cli/models/named_model.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/progress_bar.h"
+#include "embed/sentence_folder.h"
+#include "formats/quantize/quantize_model.h"
 
 namespace wick {
 namespace {
@@ -23,7 +26,7 @@ namespace fs = std::filesystem;
 
 struct QuantizeArguments {
   std::string in, out, type, imatrix;
-  bool force = false;
+  bool force = false, json = false;
 };
 
 constexpr std::string_view kOnlyInMemory = "int8";  // GGUF has no type for it
@@ -55,16 +58,34 @@ void check_output(const QuantizeArguments& arguments, const Checkpoint& source) 
   }
 }
 
+// How an encoder's rows become a vector, which its folder says beside the model.
+void add_pooling(const Checkpoint& from, GgufModel& model) {
+  if (from.kind() == Checkpoint::Kind::kGguf) return;
+  const SentenceFolder settings = SentenceFolder::read(from.folder());
+  const auto number = gguf_pooling(settings.pooling);
+  if (!number || !settings.dense.empty()) {
+    throw Error(ErrorCode::kUnsupported,
+                cat(from.folder(), ": GGUF has no place for ",
+                    number ? "Dense modules" : cat("the pooling '", to_string(settings.pooling), "'")));
+  }
+  model.metadata.set_u32("bert.pooling_type", static_cast<uint32_t>(*number));
+  if (!settings.normalizes) {
+    model.notes.emplace_back("vectors of the folder are not normalised, those of GGUF files are");
+  }
+  if (!settings.prompts.empty()) model.notes.emplace_back("GGUF has no place for the prompts of the folder");
+}
+
 int64_t source_bytes(const GgufModel::Item& item) { return bytes_of(item.tensor.dtype, item.tensor.shape.numel()); }
 
 int quantize(const QuantizeArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
-  const WeightSource source(Checkpoint::open(find_model(arguments.in).path));
+  const WeightSource source(Checkpoint::open(model_path(arguments.in)));
   check_output(arguments, source.checkpoint());
   std::optional<Importance> importance;
   if (!arguments.imatrix.empty()) importance = Importance::load(arguments.imatrix);
   const Importance* weights = importance ? &*importance : nullptr;
-  const GgufModel model = plan_gguf_model(source, QuantizePlan::named(arguments.type), weights);
+  GgufModel model = plan_gguf_model(source, QuantizePlan::named(arguments.type), weights);
+  if (source.architecture() == "bert") add_pooling(source.checkpoint(), model);
   for (const std::string& note : model.notes) std::cerr << "wick: note: " << note << "\n";
 
   int64_t total = 0, done = 0;
@@ -73,10 +94,10 @@ int quantize(const QuantizeArguments& arguments) {
   try {
     ProgressBar bar(total);
     int64_t next = 0;
-    write_gguf_model(model, source, weights, arguments.out, [&](const GgufModel::Item& item) {
+    write_gguf_model(model, source, weights, arguments.out, [&](const GgufModel::Item& item, int64_t part) {
       if (watch.signal()) throw Interrupted();
-      done += std::exchange(next, source_bytes(item));
-      bar.show(done, item.tensor.name);
+      if (part == 0) done += std::exchange(next, source_bytes(item));
+      bar.show(done + part, item.tensor.name);
     });
   } catch (const Interrupted&) {
     std::cerr << "wick: interrupted; nothing was written\n";
@@ -85,6 +106,13 @@ int quantize(const QuantizeArguments& arguments) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const double bits =
       8.0 * static_cast<double>(model.bytes) / static_cast<double>(std::max<int64_t>(1, model.weights()));
+  if (arguments.json) {
+    const nlohmann::ordered_json report = {
+        {"path", arguments.out}, {"type", arguments.type},  {"tensors", model.items.size()}, {"bytes_before", total},
+        {"bytes", model.bytes},  {"bits_per_weight", bits}, {"notes", model.notes},          {"seconds", seconds}};
+    std::cout << report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    return 0;
+  }
   std::cout << fmt::format("{}: {} tensors, {} -> {}, {}, {:.2f} bits per weight, in {:.1f} s\n", arguments.out,
                            model.items.size(), bytes_text(total), bytes_text(model.bytes), arguments.type, bits,
                            seconds);
@@ -106,6 +134,7 @@ void add_quantize(CLI::App& app, Action& action) {
   command->add_option("--imatrix", arguments->imatrix,
                       "An importance matrix of llama.cpp for this model (.gguf or .dat)");
   command->add_flag("--force", arguments->force, "Replace OUT when it exists");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Writes names, settings, tokenizer and chat template as llama.cpp reads them. Norms and other small tensors "
       "keep\n"

@@ -3,21 +3,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cli/answer_printer.h"
+#include "cli/chat/answer_printer.h"
 #include "cli/commands.h"
-#include "cli/interrupt.h"
 #include "cli/model_arguments.h"
+#include "cli/models/file_kind.h"
+#include "cli/read_text.h"
 #include "cli/run_report.h"
-#include "engine/conversation.h"
-#include "text/code_points.h"
+#include "cli/terminal/interrupt.h"
+#include "engine/text/conversation.h"
+#include "tokenizer/stages/code_points.h"
 
 namespace wick {
 namespace {
@@ -27,13 +28,6 @@ struct RunArguments : ModelArguments {
   int64_t logprobs = -1;  // -1: none
   bool raw = false, json = false, stats = false, reasoning = false;
 };
-
-std::string all_of(std::istream& in) {
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (text.ends_with('\n')) text.pop_back();  // editors and echo end with one
-  if (text.ends_with('\r')) text.pop_back();
-  return text;
-}
 
 // Whether somebody has put text there: a pipe or a file. Other things (a closed input, a service's socket) count only
 // when there is no other prompt.
@@ -61,15 +55,11 @@ std::string read_prompt(const RunArguments& arguments) {
   };
   add(arguments.prompt);
   add(arguments.text);
-  if (!arguments.file.empty()) {
-    std::ifstream file(arguments.file, std::ios::binary);
-    if (!file) throw Error(ErrorCode::kIo, cat(arguments.file, ": cannot be read"));
-    add(all_of(file));
-  }
+  if (!arguments.file.empty()) add(without_last_newline(read_text(arguments.file)));
   const bool has_prompt = !prompt.empty() || !arguments.messages.empty();
   if (has_piped_input(has_prompt)) {
     if (has_prompt) tell_waiting();
-    add(all_of(std::cin));
+    add(without_last_newline(read_input()));
   }
   return prompt;
 }
@@ -91,8 +81,8 @@ Reply continue_text(const std::shared_ptr<const TextModel>& model, const RunArgu
 Reply answer(const std::shared_ptr<const TextModel>& model, const RunArguments& arguments, const std::string& prompt,
              const GenerateParams& params, ReplyCallback callback) {
   Conversation conversation(model, generator_options(arguments));
-  if (!arguments.messages.empty()) conversation.load(Json::load(arguments.messages));
-  if (!arguments.tools.empty()) conversation.set_tools(Json::load(arguments.tools));
+  if (!arguments.messages.empty()) conversation.load(read_json(arguments.messages, "--messages"));
+  if (!arguments.tools.empty()) conversation.set_tools(read_json(arguments.tools, "--tools"));
   if (!arguments.system.empty()) conversation.set_system(arguments.system);
   if (!prompt.empty()) conversation.add("user", prompt);
   return conversation.answer(params, callback);
@@ -115,7 +105,17 @@ void tell_no_prompt(const RunArguments& arguments) {
             << ": give one with -p, --file, --messages or through a pipe; wick chat is interactive\n";
 }
 
+// `wick run "Who are you?"`: words that name no model are the prompt, and Ember answers.
+void take_words_as_prompt(RunArguments& arguments) {
+  if (!arguments.text.empty() || !arguments.prompt.empty() || !arguments.file.empty()) return;
+  if (!reads_like_a_prompt(arguments.model) || try_named_path(arguments.model)) return;
+  arguments.text = std::exchange(arguments.model, "");
+}
+
 int run(RunArguments& arguments) {
+  const std::string other = other_kind_of_file(arguments.model);
+  if (!other.empty()) throw Error(ErrorCode::kBadFile, cat(arguments.model, ": ", other));
+  take_words_as_prompt(arguments);
   const std::string prompt = read_prompt(arguments);
   if (prompt.empty() && arguments.messages.empty()) {
     tell_no_prompt(arguments);
@@ -134,7 +134,7 @@ int run(RunArguments& arguments) {
 
   const Terminal out = Terminal::of_stdout(), err = Terminal::of_stderr();
   const bool shown = isatty(STDOUT_FILENO) != 0;
-  AnswerPrinter printer({arguments.reasoning || shown, shown, out.colour});
+  AnswerPrinter printer({arguments.reasoning || shown, shown, out.colour, shown ? out.width : 0});
   PromptProgress progress;
   std::vector<SampledToken> choices;
   const InterruptWatch watch;
@@ -168,15 +168,16 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Answer one prompt");
   const auto arguments = std::make_shared<RunArguments>();
   arguments->add_options(*command);
-  command->add_option("PROMPT", arguments->text, "The prompt, when MODEL is given");
+  command->add_option("PROMPT", arguments->text,
+                      "The prompt; it may stand alone, without MODEL, when it is more than a word");
   command->add_option("-p,--prompt", arguments->prompt, "The prompt; text from a pipe is put below it");
   command->add_option("--file", arguments->file, "Read the prompt from a file")->type_name("FILE");
   command->add_flag("--raw", arguments->raw,
                     "Continue the prompt as it is, without chat template; control tokens in it count");
-  command->add_option("--system", arguments->system, "What the model is told first");
+  command->add_option("--system", arguments->system, "The system message");
   command->add_option("--messages", arguments->messages, "JSON: the conversation so far, as wick template takes it")
-      ->type_name("FILE");
-  command->add_option("--tools", arguments->tools, "JSON: a list of tools the model may call")->type_name("FILE");
+      ->type_name("FILE|JSON");
+  command->add_option("--tools", arguments->tools, "JSON: a list of tools the model may call")->type_name("FILE|JSON");
   command->add_flag("--reasoning", arguments->reasoning, "Write the reasoning to a pipe, too");
   command->add_option("--logprobs", arguments->logprobs, "With --json: log-probabilities, and this many alternatives")
       ->check(CLI::Range(int64_t{0}, int64_t{1000}).description(""))
@@ -184,15 +185,15 @@ void add_run(CLI::App& app, Action& action) {
   command->add_flag("--json", arguments->json, "Print one JSON object at the end, and nothing else");
   command->add_flag("--stats", arguments->stats, "Show speed, token counts and the seed on standard error");
   command->footer(
-      "The answer goes to standard output while it is written, and nothing else does. Ctrl-C ends it.\n\n"
+      "The answer goes to standard output while it is generated, and nothing else does. Ctrl-C ends it.\n\n"
       "Examples:\n"
-      "  wick run -p \"Who are you?\"\n"
+      "  wick run \"Who are you?\"\n"
       "  wick run models/Qwen3-0.6B -p \"Summarise this:\" < notes.txt\n"
       "  wick run model.gguf --raw -p \"Once upon a time\" -n 100 --temperature 0\n"
       "  wick run -p \"Give me JSON with name and age: Tom is 7 years old.\" --json-mode\n"
       "  wick run -p \"What is 348 plus 275?\" --json --logprobs 3");
-  command->callback([&action, arguments] {
-    arguments->check();
+  command->callback([command, &action, arguments] {
+    arguments->settle(*command);
     if (arguments->raw && !arguments->system.empty()) throw CLI::ExcludesError("--raw", "--system");
     if (arguments->raw && !arguments->messages.empty()) throw CLI::ExcludesError("--raw", "--messages");
     if (arguments->raw && !arguments->tools.empty()) throw CLI::ExcludesError("--raw", "--tools");

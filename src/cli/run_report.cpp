@@ -1,6 +1,6 @@
 #include "cli/run_report.h"
 
-#include "text/code_points.h"
+#include "tokenizer/stages/code_points.h"
 
 namespace wick {
 namespace {

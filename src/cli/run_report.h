@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "engine/conversation.h"
+#include "engine/text/conversation.h"
 
 namespace wick {
 

@@ -74,9 +74,9 @@ constexpr SamplingSetting kSettings[] = {
                  repetition_penalty),
     WICK_SETTING("repeat-window", "--repeat-window", "COUNT", "Last tokens that penalties look at; -1: all",
                  penalty_window),
-    WICK_SETTING("frequency-penalty", "--frequency-penalty", "NUMBER", "Off a token's logit per time it was written",
+    WICK_SETTING("frequency-penalty", "--frequency-penalty", "NUMBER", "Off a token's logit per time it was generated",
                  frequency_penalty),
-    WICK_SETTING("presence-penalty", "--presence-penalty", "NUMBER", "Off a token's logit once it was written",
+    WICK_SETTING("presence-penalty", "--presence-penalty", "NUMBER", "Off a token's logit once it was generated",
                  presence_penalty),
     WICK_SETTING("dry-multiplier", "--dry-multiplier", "NUMBER", "DRY, against repeated runs of tokens; 0: off",
                  dry_multiplier),
@@ -144,7 +144,7 @@ void SamplingChoice::add_options(CLI::App& command) {
 }
 
 void SamplingChoice::set(std::string_view name, const std::string& text) {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names = {"max-tokens"};  // which /set takes, too
   for (const SamplingSetting& setting : kSettings) {
     names.emplace_back(setting.name);
     if (setting.name != name) continue;
@@ -158,9 +158,11 @@ void SamplingChoice::set(std::string_view name, const std::string& text) {
                   near.empty() ? "; /show lists them" : cat("; did you mean ", near, "?")));
 }
 
-SamplingParams SamplingChoice::params_for(const TextModel& model) {
-  SamplingParams params = model.recommended();
-  if (!model.recommends()) {
+SamplingParams SamplingChoice::params_for(const TextModel& model, bool draws) {
+  SamplingParams params = draws ? model.recommended() : SamplingParams();
+  if (!draws) {
+    params.temperature = 0;
+  } else if (!model.recommends()) {
     params.temperature = kPlainTemperature;
     params.top_p = kPlainTopP;
   }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/text_model.h"
+#include "engine/text/text_model.h"
 
 namespace wick {
 
@@ -33,8 +33,9 @@ class SamplingChoice {
   // One setting by name. Throws Error(kInvalidArgument) for a name that is none or a value out of range.
   void set(std::string_view name, const std::string& text);
 
-  // Throws Error(kInvalidArgument) for what does not fit the model, e.g. a bias for a token it has not.
-  SamplingParams params_for(const TextModel& model);
+  // `draws`: false where tokens are searched for, and nothing is recommended. Throws Error(kInvalidArgument) for what
+  // does not fit the model, e.g. a bias for a token it has not.
+  SamplingParams params_for(const TextModel& model, bool draws = true);
 
  private:
   std::vector<std::pair<const SamplingSetting*, std::string>> chosen_;

@@ -19,7 +19,7 @@
 #include "ops/ops.h"
 #include "tensor/create.h"
 #if WICK_CUDA
-#include "backends/cuda/devices.h"
+#include "backends/cuda/runtime/devices.h"
 #endif
 
 namespace wick {

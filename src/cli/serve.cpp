@@ -1,6 +1,8 @@
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -10,34 +12,29 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
-#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/device_option.h"
-#include "cli/interrupt.h"
 #include "cli/model_arguments.h"
+#include "cli/models/running_servers.h"
+#include "cli/serve/served_models.h"
 #include "cli/shared_options.h"
-#include "cli/terminal.h"
-#include "engine/ember.h"
-#include "formats/model_label.h"
-#include "hub/find_model.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/terminal.h"
 #include "server/api/api.h"
 #include "server/heap_limits.h"
 #include "server/http/http_server.h"
 #include "server/journal.h"
-#include "server/model_host.h"
-#include "server/speech_host.h"
 #include "server/web_routes.h"
 
 namespace wick {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr char kEmberAsr[] = "ember-asr";
 constexpr std::chrono::seconds kGrace{30};  // for running answers when the server goes
 constexpr std::chrono::milliseconds kPoll{100};
 
 struct ServeArguments {
-  std::vector<std::string> models, speech_models;
+  std::vector<std::string> models, loras, adapters, speech_models, embedding_models, rerank_models;
   std::string aligner, host = "127.0.0.1", api_keys, tls_certificate, tls_key, log, quantize = "auto", chat_template;
   std::vector<std::string> cors, allowed_hosts;
   int port = 8080;
@@ -50,27 +47,8 @@ struct ServeArguments {
   int threads = 0;
   std::string device = "cpu";
   bool no_prefix_cache = false, log_contents = false, inspect = false;
-  std::string steering;
+  std::string steering, probes, autoencoders;
 };
-
-// "name=path", "path" (named as the file or folder is), "Org/Name" of the hub, or Ember.
-ModelEntry entry_of(const std::string& text, std::string_view built_in = "ember") {
-  ModelEntry entry;
-  std::error_code ignored;
-  const size_t equals = text.find('=');
-  const bool has_name = equals != std::string::npos && !fs::exists(text, ignored);
-  const std::string path = has_name ? text.substr(equals + 1) : text;
-  if (path == built_in && !fs::exists(path, ignored)) {
-    entry.name = has_name ? text.substr(0, equals) : path;
-    return entry;
-  }
-  const FoundModel found =
-      find_model(path, ". MODEL is a Hugging Face folder, a .gguf or a .safetensors file, Org/Name, or NAME=MODEL");
-  entry.path = found.path;
-  entry.name = has_name ? text.substr(0, equals) : found.name ? found.name->text() : model_label(found.path);
-  if (entry.name.empty()) throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(text), ": the model has no name"));
-  return entry;
-}
 
 EngineOptions engine_options(const ServeArguments& arguments) {
   EngineOptions options;
@@ -95,33 +73,42 @@ EngineOptions engine_options(const ServeArguments& arguments) {
   return options;
 }
 
+// Those for all requests, and NAME=PATH[=SCALE].
+std::vector<LoraChoice> loras_of(const ServeArguments& arguments) {
+  std::vector<LoraChoice> loras = loras_named(arguments.loras);
+  for (const std::string& text : arguments.adapters) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw Error(ErrorCode::kInvalidArgument, cat("--adapter ", text, ": expected NAME=PATH or NAME=PATH=SCALE"));
+    }
+    LoraChoice lora = lora_named(text.substr(equals + 1));
+    lora.name = text.substr(0, equals);
+    for (const LoraChoice& other : loras) {
+      if (other.name == lora.name) {
+        throw Error(ErrorCode::kInvalidArgument, cat("two adapters are called '", lora.name, "'"));
+      }
+    }
+    loras.push_back(std::move(lora));
+  }
+  return loras;
+}
+
 std::vector<ModelEntry> entries_of(const ServeArguments& arguments) {
   std::vector<ModelEntry> entries;
-  for (const std::string& text : arguments.models) entries.push_back(entry_of(text));
-  if (entries.empty()) entries.push_back(entry_of("ember"));
+  for (const std::string& text : arguments.models) entries.push_back(served_model(text));
+  if (entries.empty()) entries.push_back(served_model("ember"));
+  if (entries.size() > 1 && !(arguments.loras.empty() && arguments.adapters.empty())) {
+    throw Error(ErrorCode::kInvalidArgument, "--lora and --adapter are for a server of one language model");
+  }
   const EngineOptions engine = engine_options(arguments);
   for (ModelEntry& entry : entries) {
     entry.load.quantize = arguments.quantize;
     entry.load.device = device_named(arguments.device);
     entry.load.chat_template = arguments.chat_template;
+    entry.load.loras = loras_of(arguments);
     entry.load.notice = warn;
     entry.engine = engine;
   }
-  return entries;
-}
-
-std::vector<SpeechEntry> speech_entries_of(const ServeArguments& arguments) {
-  std::vector<SpeechEntry> entries;
-  const fs::path aligner = arguments.aligner.empty() ? fs::path() : find_model(arguments.aligner).path;
-  bool has_ember_asr = !has_ember();
-  for (const std::string& text : arguments.speech_models) {
-    const ModelEntry entry = entry_of(text, kEmberAsr);
-    SpeechEntry& added = entries.emplace_back(SpeechEntry{entry.name, entry.path, {}});
-    added.load.quantize = arguments.quantize;
-    added.load.aligner = aligner;
-    has_ember_asr = has_ember_asr || entry.name == kEmberAsr;
-  }
-  if (!has_ember_asr) entries.push_back({kEmberAsr, {}, {}});
   return entries;
 }
 
@@ -146,7 +133,7 @@ HttpServerOptions server_options(const ServeArguments& arguments, const std::sha
 std::unique_ptr<Inspector> make_inspector(const ServeArguments& arguments) {
   if (!arguments.inspect) return nullptr;
   InspectOptions options;
-  options.steering = arguments.steering;
+  options.folders = {arguments.steering, arguments.probes, arguments.autoencoders};
   return std::make_unique<Inspector>(options);
 }
 
@@ -218,8 +205,15 @@ int serve(const ServeArguments& arguments) {
   const auto host = std::make_shared<ModelHost>(entries, static_cast<int64_t>(arguments.memory));
   const std::shared_ptr<Journal> journal = open_journal(arguments);
   if (journal) tell_journal(*journal);
-  Api api(host, metrics, journal, warn, std::make_shared<SpeechHost>(speech_entries_of(arguments)),
-          make_inspector(arguments));
+  const ServedLoad load{arguments.quantize, arguments.device, arguments.aligner};
+  Api::Parts parts;
+  parts.journal = journal;
+  parts.speech = std::make_shared<SpeechHost>(served_speech_models(arguments.speech_models, load));
+  parts.embedders = make_embed_host(served_encoders(arguments.embedding_models, load));
+  parts.judges = make_judge_host(served_encoders(arguments.rerank_models, load));
+  parts.inspector = make_inspector(arguments);
+  parts.say = warn;
+  Api api(host, metrics, std::move(parts));
   Router router;
   api.add_routes(router);
   add_web_routes(router);
@@ -237,6 +231,7 @@ int serve(const ServeArguments& arguments) {
   say(terminal.paint(cat("OpenAI-compatible: base URL ", server.url(), "/v1; description: ", server.url(),
                          "/openapi.json; Ctrl-C ends"),
                      Colour::kDim));
+  const ServerNote note({getpid(), server.url(), names, std::time(nullptr)});
   preload(*host, arguments, names);
   while (watch.signal() == 0) {
     std::this_thread::sleep_for(kPoll);
@@ -251,7 +246,7 @@ int serve(const ServeArguments& arguments) {
 }  // namespace
 
 void add_serve(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("serve", "Answer over HTTP, as OpenAI's API does");
+  CLI::App* command = app.add_subcommand("serve", "Answer over HTTP, as OpenAI's API does, Anthropic's and Ollama's");
   const auto arguments = std::make_shared<ServeArguments>();
   ServeArguments& a = *arguments;
   command->add_option("MODEL", a.models,
@@ -262,13 +257,26 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("MODEL")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--aligner", a.aligner, "A forced aligner that tells Qwen3-ASR models the times of words")
-      ->type_name("MODEL");
+  command
+      ->add_option("--embedding-model", a.embedding_models,
+                   "A model for /v1/embeddings, as PATH or NAME=PATH; may be repeated")
+      ->type_name("MODEL")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--rerank-model", a.rerank_models,
+                   "A cross-encoder or classifier for /v1/rerank, /v1/score and /v1/classify; may be repeated")
+      ->type_name("MODEL")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--aligner", a.aligner, "A forced aligner, for Qwen3-ASR's times of words")->type_name("MODEL");
   command->add_option("--host", a.host, "Address to listen at (default: 127.0.0.1)")->type_name("ADDRESS");
   command->add_option("--port", a.port, "Port to listen at; 0: any that is free (default: 8080)")
       ->check(CLI::Range(0, 65535).description(""))
       ->type_name("PORT");
-  command->add_option("--api-keys", a.api_keys, "Ask for a key; the file has one per line, or \"name: key\"")
+  command
+      ->add_option("--api-keys", a.api_keys,
+                   "Ask for a key; the file has one per line, or \"name: key\", and what it may have")
       ->type_name("FILE");
   command->add_option("--cors", a.cors, "Web pages of this origin may ask; * for all; may be repeated")
       ->type_name("ORIGIN")
@@ -298,6 +306,12 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("WHICH")
       ->group(kModel);
   add_quantize_option(*command, a.quantize)->group(kModel);
+  add_lora_option(*command, a.loras)->group(kModel);
+  command->add_option("--adapter", a.adapters, "An adapter for requests to MODEL:NAME; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME=PATH[=SCALE]")
+      ->group(kModel);
   command->add_option("--template", a.chat_template, "A built-in chat template for the models' own")
       ->type_name("NAME")
       ->group(kModel);
@@ -324,9 +338,9 @@ void add_serve(CLI::App& app, Action& action) {
   count("--tpot-target-ms", a.next_token_ms, "Aim at a token every so many ms (default: 40)", 1);
   command->add_flag("--no-prefix-cache", a.no_prefix_cache, "Compute every prompt from its beginning")->group(kEngine);
   CLI::Option* speculate =
-      command->add_option("--speculate", a.speculate, "Guess ahead: lookup (from the text); same answers");
+      command->add_option("--speculate", a.speculate, "Speculative decoding with drafts from the text; same answers");
   speculate->check(CLI::IsMember({"lookup", "ngram"}).description(""))->type_name("lookup")->group(kEngine);
-  command->add_option("--draft", a.draft, "Guess ahead with a smaller model; same answers")
+  command->add_option("--draft", a.draft, "Speculative decoding with drafts of a smaller model; same answers")
       ->type_name("MODEL")
       ->group(kEngine)
       ->excludes(speculate);
@@ -335,10 +349,12 @@ void add_serve(CLI::App& app, Action& action) {
   CLI::Option* inspect = command->add_flag(
       "--inspect", a.inspect, "Let clients capture and change what models compute; for the page's tab Inside");
   inspect->group(kInspect);
-  command->add_option("--steering", a.steering, "A folder of steering vectors that requests may name")
-      ->type_name("DIR")
-      ->needs(inspect)
-      ->group(kInspect);
+  const auto folder = [&](const char* name, std::string& path, const char* what) {
+    command->add_option(name, path, what)->type_name("DIR")->needs(inspect)->group(kInspect);
+  };
+  folder("--steering", a.steering, "A folder of steering vectors that requests may name");
+  folder("--probes", a.probes, "A folder of probes that requests may name");
+  folder("--autoencoders", a.autoencoders, "A folder of sparse autoencoders, each a folder, that requests may name");
 
   constexpr char kJournal[] = "Responses in the background";
   CLI::Option* journal = command->add_option(
@@ -360,7 +376,7 @@ void add_serve(CLI::App& app, Action& action) {
       ->needs(journal)
       ->group(kJournal);
   command->footer(
-      "Answers depend on the request alone, not on what else is being answered. docs/server.md tells more.\n\n"
+      "Answers depend on the request alone, not on what else is being answered. docs/server.md says more.\n\n"
       "Examples:\n"
       "  wick serve\n"
       "  wick serve models/Qwen3-0.6B small=model.gguf --port 8000\n"

@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
-#include "cli/plan_names.h"
-#include "formats/quantize_plan.h"
+#include "cli/bench/plan_names.h"
+#include "formats/quantize/quantize_plan.h"
+#include "models/model_options.h"
 #include "tensor/dtype.h"
 
 namespace wick {
@@ -21,6 +23,15 @@ inline CLI::Option* add_quantize_option(CLI::App& command, std::string& type) {
   return command.add_option("--quantize", type, "Pack the weights while loading, e.g. q8_0 or q4_k_m")
       ->transform(CLI::Validator([](std::string& name) { return check_plan_name(name, QuantizePlan::names()); }, ""))
       ->type_name("TYPE");
+}
+// PATH or PATH=SCALE. Throws Error for a scale that is no number.
+LoraChoice lora_named(const std::string& text);
+std::vector<LoraChoice> loras_named(const std::vector<std::string>& texts);
+inline CLI::Option* add_lora_option(CLI::App& command, std::vector<std::string>& loras) {
+  return command.add_option("--lora", loras, "An adapter: a PEFT folder or a .gguf file; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("PATH[=SCALE]");
 }
 inline CLI::Option* add_threads_option(CLI::App& command, int& threads) {
   return command.add_option("--threads", threads, "Threads to compute with (default: one per CPU)")

@@ -7,10 +7,11 @@
 
 #include "base/mapped_file.h"
 #include "base/utf8.h"
+#include "chat/chat_template.h"
 #include "cli/commands.h"
-#include "engine/text_files.h"
-#include "hub/find_model.h"
-#include "text/chat_template.h"
+#include "cli/models/named_model.h"
+#include "cli/read_text.h"
+#include "engine/text/text_files.h"
 
 namespace wick {
 namespace {
@@ -24,9 +25,9 @@ struct TemplateOptions {
 };
 
 ChatTemplate find_template(const std::string& model) {
-  const auto found = try_find_model(model, HubCache::of_environment());
+  const auto found = try_named_path(model);
   if (!found) return ChatTemplate::built_in(model);
-  const fs::path& path = found->path;
+  const fs::path& path = *found;
   std::optional<ChatTemplate> chat;
   if (fs::is_directory(path) || path.extension() == ".gguf") {
     chat = load_chat_template(path);
@@ -41,14 +42,14 @@ ChatTemplate find_template(const std::string& model) {
   throw Error(ErrorCode::kBadFile, cat(model, ": there is no chat template; the built-in ones are ", names));
 }
 
-ChatInput read_input(const TemplateOptions& options) {
+ChatInput read_chat_input(const TemplateOptions& options) {
   ChatInput input;
-  const Json file = Json::load(options.messages);
+  const Json file = read_json(options.messages, "--messages");
   const Json& messages = file.is_object() ? file.at("messages") : file;
   messages.as_array();
   input.messages = jinja::Value(messages);
   if (!options.tools.empty()) {
-    const Json tools = Json::load(options.tools);
+    const Json tools = read_json(options.tools, "--tools");
     tools.as_array();
     input.tools = jinja::Value(tools);
   } else if (file.is_object() && file.find("tools")) {
@@ -56,7 +57,7 @@ ChatInput read_input(const TemplateOptions& options) {
   }
   for (const std::string& assignment : options.variables) {
     const size_t equals = assignment.find('=');
-    if (equals == assignment.npos) {
+    if (equals == std::string::npos) {
       throw Error(ErrorCode::kInvalidArgument, cat("--set takes NAME=VALUE, not ", in_quotes(assignment)));
     }
     const std::string name = assignment.substr(0, equals), text = assignment.substr(equals + 1);
@@ -69,7 +70,7 @@ ChatInput read_input(const TemplateOptions& options) {
 
 int show_template(const TemplateOptions& options) {
   const ChatTemplate chat = find_template(options.model);
-  const ChatInput input = read_input(options);
+  const ChatInput input = read_chat_input(options);
   const std::string text = chat.render(input);
   if (options.json) {
     const nlohmann::ordered_json report = {{"text", text},
@@ -93,8 +94,9 @@ void add_template(CLI::App& app, Action& action) {
                    "A model's folder, a .gguf or .jinja file, Org/Name, or a built-in template")
       ->required();
   command->add_option("--messages", options->messages, "JSON: a list of messages, or an object that holds one")
-      ->required();
-  command->add_option("--tools", options->tools, "JSON: a list of tools");
+      ->required()
+      ->type_name("FILE|JSON");
+  command->add_option("--tools", options->tools, "JSON: a list of tools")->type_name("FILE|JSON");
   command->add_option("--set", options->variables, "NAME=VALUE: a further variable, e.g. enable_thinking=false");
   command->add_flag("--no-generation-prompt", options->no_generation_prompt, "Do not open the assistant's turn");
   command->add_flag("--json", options->json, "Print one JSON object");

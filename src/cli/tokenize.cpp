@@ -1,7 +1,6 @@
 #include <charconv>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,11 +8,12 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/terminal.h"
-#include "engine/text_files.h"
-#include "hub/find_model.h"
-#include "text/code_points.h"
-#include "text/tokenizer.h"
+#include "cli/models/named_model.h"
+#include "cli/read_text.h"
+#include "cli/terminal/terminal.h"
+#include "engine/text/text_files.h"
+#include "tokenizer/stages/code_points.h"
+#include "tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {
@@ -27,11 +27,6 @@ struct TokenizeOptions {
   bool as_text = false;
   bool skip_special = false;
 };
-
-std::string text_or_input(const std::string& text) {
-  if (text != "-") return text;
-  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-}
 
 // The bytes of a token on one line: what cannot be shown appears as an escape.
 std::string visible(std::string_view bytes) {
@@ -125,8 +120,8 @@ nlohmann::json to_json(const Tokenizer& tokenizer, const Encoding& encoding, std
 }
 
 int run(const TokenizeOptions& options) {
-  const Tokenizer tokenizer = load_tokenizer(find_model(options.model).path);
-  const std::string input = text_or_input(options.text);
+  const Tokenizer tokenizer = load_tokenizer(named_path(options.model));
+  const std::string input = options.text == "-" ? read_input() : options.text;
   if (options.decode) {
     const std::vector<int> ids = read_ids(input, tokenizer);
     const std::string text = tokenizer.decode(ids, options.skip_special);

@@ -5,9 +5,9 @@
 #include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/device_option.h"
+#include "cli/models/named_model.h"
 #include "cli/shared_options.h"
 #include "cli/verify_report.h"
-#include "hub/find_model.h"
 
 namespace wick {
 namespace {
@@ -23,7 +23,7 @@ struct VerifyArguments {
 
 int verify(const VerifyArguments& arguments) {
   if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
-  const WeightSource source(Checkpoint::open(find_model(arguments.model).path));
+  const WeightSource source(Checkpoint::open(model_path(arguments.model)));
   const fs::path reference = arguments.reference.empty() ? source.checkpoint().folder() / "reference.safetensors"
                                                          : fs::path(arguments.reference);
   ReferenceOptions options = arguments.options;

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/terminal.h"
-#include "models/reference_check.h"
+#include "cli/terminal/terminal.h"
+#include "verify/reference_check.h"
 
 namespace wick {
 

@@ -33,25 +33,25 @@ Engine::~Engine() { end_all(); }
 int64_t Engine::kv_bytes() const { return memory_.total() * memory_.cache().bytes_per_block(); }
 
 // plan → forward → take → emit. On a GPU, the pass behind this one is started before this one is taken, and listeners
-// are told while the device computes.
+// are notified while the device computes.
 bool Engine::step() {
   std::unique_lock computing(compute_mutex(), std::defer_lock);
   if (options_.locks_compute) computing.lock();
   const auto start = EngineClock::now();
   std::optional<Step> step = take_ahead();
   if (!step) step = plan();
-  const bool tells_late = !step->plan.empty() && may_tell_late();
-  if (!tells_late) emit();
+  const bool emits_late = !step->plan.empty() && may_emit_late();
+  if (!emits_late) emit();
   if (step->plan.empty()) return false;
   const Tasks tasks = tasks_of(step->plan);  // outlive their sequences
   const ArenaScope scope(arena_);
   try {
     forward(*step);
     run_ahead(*step);
-    if (tells_late) emit();
+    if (emits_late) emit();
     for (const auto& pass : step->passes) pass->fetch();
     take(*step, tasks, seconds_between(start, EngineClock::now()));
-    if (ahead_ || !may_tell_late()) emit();
+    if (ahead_ || !may_emit_late()) emit();
   } catch (const Error& error) {
     fail_all(tasks, error);
   } catch (const std::bad_alloc&) {
@@ -129,16 +129,17 @@ void Engine::settle(const Tasks& tasks) {
       fail(task, error);
       continue;
     }
-    book_.note(task);
+    tasks_.notify_later(task);
     if (!task->is_over()) continue;
     ++counters_.finished;
     close(task);
   }
+  current_.reset();
 }
 
 void Engine::emit() {
   const Lock lock(state_mutex_);
-  book_.tell();
+  tasks_.notify();
 }
 
 Engine::Tasks Engine::tasks_of(const StepPlan& plan) {
@@ -175,16 +176,28 @@ void Engine::yielded(Sequence& sequence) {
 }
 
 std::optional<RequestId> Engine::submit(std::shared_ptr<Task> task) {
+  const std::string client = task->client().name;
   const Lock lock(inbox_mutex_);
-  if (waiting_ + static_cast<int64_t>(submissions_.size()) >= options_.max_waiting || is_stopping_) {
+  if (is_stopping_ || !has_place_for(client)) {
     ++turned_away_;
     return std::nullopt;
   }
+  ++waiting_of_[client];
   const RequestId id = task->id = ++last_id_;
   task->arrived = EngineClock::now();
   submissions_.push_back(std::move(task));
   news_.notify_one();
   return id;
+}
+
+// A client who finds the queue filled by others still gets an even part of it.
+bool Engine::has_place_for(const std::string& client) const {
+  const int64_t all = waiting_ + std::ssize(submissions_);
+  if (all < options_.max_waiting) return true;
+  const auto found = waiting_of_.find(client);
+  const int64_t mine = found == waiting_of_.end() ? 0 : found->second;
+  const int64_t clients = std::ssize(waiting_of_) + (mine == 0);
+  return mine < options_.max_waiting / clients && all < 2 * options_.max_waiting;
 }
 
 void Engine::cancel(RequestId id) {
@@ -203,18 +216,19 @@ void Engine::take_in() {
   }
   for (std::shared_ptr<Task>& task : submissions) {
     ++counters_.submitted;
-    if (book_.try_join(*task)) {
+    if (tasks_.try_join(*task)) {
       ++counters_.coalesced;
       continue;
     }
-    book_.open(task);
+    tasks_.open(task);
     current_ = std::move(task);
     current_->begin(*this);
   }
+  current_.reset();  // a listener may hold the engine
   for (const RequestId id : cancels) {
-    const std::shared_ptr<Task> task = book_.find(id);
+    const std::shared_ptr<Task> task = tasks_.find(id);
     if (task && task->try_leave(id)) {
-      book_.leave(id);
+      tasks_.leave(id);
     } else if (task) {
       end(task, StopReason::kCancelled);
     }
@@ -238,7 +252,7 @@ void Engine::end_late() {
 void Engine::end(const std::shared_ptr<Task>& task, StopReason reason) {
   task->end(reason);
   ++(reason == StopReason::kCancelled ? counters_.cancelled : counters_.finished);
-  book_.note(task);
+  tasks_.notify_later(task);
   close(task);
 }
 
@@ -246,7 +260,7 @@ void Engine::fail(const std::shared_ptr<Task>& task, const Error& error) {
   if (!task->is_open) return;  // has failed already
   task->fail(error);
   ++counters_.failed;
-  book_.note(task);
+  tasks_.notify_later(task);
   close(task, false);
 }
 
@@ -254,7 +268,7 @@ void Engine::fail_all(const Tasks& tasks, const Error& error) {
   const Lock lock(state_mutex_);
   stay_back();
   for (const auto& task : tasks) fail(task, error);
-  book_.tell();
+  tasks_.notify();
   note_busy();
 }
 
@@ -268,7 +282,7 @@ void Engine::close(const std::shared_ptr<Task>& task, bool is_sound) {
   for (Sequence* sequence : sequences) remove(*sequence, is_sound);
   const double seconds = seconds_between(task->arrived, EngineClock::now());
   service_seconds_ = service_seconds_ == 0 ? seconds : 0.9 * service_seconds_ + 0.1 * seconds;
-  book_.close(task);
+  tasks_.close(task);
 }
 
 void Engine::remove(Sequence& sequence, bool is_sound) {
@@ -287,7 +301,7 @@ void Engine::end_all() {
     const auto& list = scheduler_.running().empty() ? scheduler_.waiting() : scheduler_.running();
     end(std::shared_ptr<Task>(list.back()->task), StopReason::kCancelled);
   }
-  book_.tell();
+  tasks_.notify();
   note_busy();
 }
 
@@ -319,7 +333,14 @@ bool Engine::is_idle() const {
 void Engine::note_busy() {
   const Lock inbox(inbox_mutex_);
   is_busy_ = !scheduler_.empty();
-  waiting_ = static_cast<int64_t>(scheduler_.waiting().size());
+  waiting_ = 0;
+  waiting_of_.clear();
+  for (const auto& sequence : scheduler_.waiting()) {
+    if (sequence->phase != SequencePhase::kWaiting) continue;  // was preempted: its request has begun
+    ++waiting_;
+    ++waiting_of_[sequence->client->client];
+  }
+  for (const auto& task : submissions_) ++waiting_of_[task->client().name];
 }
 
 EngineThread::EngineThread(Engine& engine)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,11 +11,11 @@
 #include "base/fair_mutex.h"
 #include "base/function_ref.h"
 #include "engine/engine_options.h"
-#include "engine/kv_memory.h"
-#include "engine/language_runner.h"
+#include "engine/kv/kv_memory.h"
 #include "engine/scheduler.h"
 #include "engine/snapshot.h"
-#include "engine/task_book.h"
+#include "engine/task_table.h"
+#include "engine/text/language_runner.h"
 #include "tensor/arena.h"
 
 namespace wick {
@@ -26,14 +27,14 @@ class Engine : private TaskHost {
   // `context`: positions of one sequence; with options.context 0 it is lowered to what the memory holds. Throws
   // Error(kOutOfMemory) with the numbers when the memory does not hold one sequence of the context.
   Engine(const LanguageModel& model, const EngineOptions& options, int64_t context);
-  ~Engine() override;  // whoever still waits hears kCancelled
+  ~Engine() override;  // whoever still waits gets kCancelled
 
   int64_t context() const { return memory_.context(); }
   int64_t kv_bytes() const;  // of the cache, when all of it is in use
   DType kv_dtype() const { return options_.kv_dtype; }
   const KvCache& cache() const { return memory_.cache(); }  // for runners
 
-  // Thread-safe. Empty when the queue is full.
+  // Thread-safe. Empty when the queue is full, and the client has its part of it.
   std::optional<RequestId> submit(std::shared_ptr<Task> task);
   // Thread-safe. Everything the request holds is free after the next step; its task is ended with kCancelled.
   void cancel(RequestId id);
@@ -49,7 +50,7 @@ class Engine : private TaskHost {
   // Sleeps until there is something to do; false when stop() was called.
   bool wait();
   void stop();           // thread-safe; whoever comes then is turned away
-  void end_all();        // what runs or waits hears kCancelled; while no thread is in step()
+  void end_all();        // what runs or waits gets kCancelled; while no thread is in step()
   bool is_idle() const;  // thread-safe: nothing runs or waits
 
  protected:
@@ -82,12 +83,13 @@ class Engine : private TaskHost {
   std::optional<Step> take_ahead();
   void run_ahead(const Step& step);
   void stay_back();
-  bool may_tell_late() const;
+  bool may_emit_late() const;
   void end(const std::shared_ptr<Task>& task, StopReason reason);
   void fail(const std::shared_ptr<Task>& task, const Error& error);
   void fail_all(const Tasks& tasks, const Error& error);
   void close(const std::shared_ptr<Task>& task, bool is_sound = true);
   void remove(Sequence& sequence, bool is_sound);
+  bool has_place_for(const std::string& client) const;
   void note_busy();
 
   const LanguageModel& model_;
@@ -99,14 +101,15 @@ class Engine : private TaskHost {
   std::vector<std::shared_ptr<Task>> submissions_;
   std::vector<RequestId> cancels_;
   RequestId last_id_ = 0;
-  int64_t waiting_ = 0;  // sequences, as of the last step
+  int64_t waiting_ = 0;                        // requests that have not begun, as of the last step
+  std::map<std::string, int64_t> waiting_of_;  // by client, and what was submitted since
   int64_t turned_away_ = 0;
   bool is_busy_ = false, is_stopping_ = false;
 
-  mutable std::mutex state_mutex_;  // held between passes and while listeners are told
+  mutable std::mutex state_mutex_;  // held between passes and while listeners are notified
   KvMemory memory_;
   Scheduler scheduler_;
-  TaskBook book_;
+  TaskTable tasks_;
   EngineCounters counters_;
   double service_seconds_ = 0;  // of a task, averaged
   int64_t last_prefill_tokens_ = 0, last_decode_tokens_ = 0;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "engine/drafter.h"
+#include "engine/text/drafter.h"
 #include "tensor/dtype.h"
 
 namespace wick {
@@ -15,7 +15,7 @@ struct EngineOptions {
   int64_t context = 0;           // tokens of one sequence; 0: the model's context, at most kDefaultContext
   int64_t kv_bytes = 0;          // for keys and values; 0: from the memory that is free
   DType kv_dtype = DType::kF16;  // f32, f16, bf16 or i8
-  int64_t swap_bytes = -1;       // for keys and values of paused sequences; -1: a quarter of kv_bytes
+  int64_t swap_bytes = -1;       // for keys and values of preempted sequences; -1: a quarter of kv_bytes
   int64_t max_running = 64;      // sequences
   int64_t max_waiting = 256;     // requests; one more is turned away
   int64_t max_batch_tokens = 512;

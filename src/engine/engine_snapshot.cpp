@@ -33,9 +33,9 @@ EngineSnapshot Engine::snapshot() const {
   for (const auto* list : {&scheduler_.running(), &scheduler_.waiting()}) {
     for (const auto& sequence : *list) {
       snapshot.sequences.push_back(view_of(*sequence, now));
-      ++(sequence->is_running()                      ? snapshot.running
-         : sequence->phase == SequencePhase::kPaused ? snapshot.paused
-                                                     : snapshot.waiting);
+      ++(sequence->is_running()                         ? snapshot.running
+         : sequence->phase == SequencePhase::kPreempted ? snapshot.paused
+                                                        : snapshot.waiting);
     }
   }
   snapshot.token_budget = scheduler_.next_budget();

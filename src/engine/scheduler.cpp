@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "nn/kv_blocks_for.h"
+
 namespace wick {
 namespace {
 
@@ -41,6 +43,7 @@ Sequence& Scheduler::add(std::unique_ptr<Sequence> sequence, double now) {
   if (options_.policy == SchedulePolicy::kPriority) {
     sequence->rank -= kAgeingSeconds * static_cast<double>(sequence->task->priority());
   }
+  sequence->client = &counters_.enter(sequence->task->client());
   Sequence& added = *sequence;
   insert_by_rank(waiting_, std::move(sequence));
   return added;
@@ -49,9 +52,10 @@ Sequence& Scheduler::add(std::unique_ptr<Sequence> sequence, double now) {
 Sequence& Scheduler::add_fork(const Sequence& from, std::unique_ptr<Sequence> sequence) {
   sequence->rank = from.rank;
   sequence->reached = from.reached;
+  sequence->client = &counters_.enter(sequence->task->client());
   Sequence& added = *sequence;
   if (!from.is_running()) {  // what it had is computed again
-    sequence->phase = SequencePhase::kPaused;
+    sequence->phase = SequencePhase::kPreempted;
     insert_by_rank(waiting_, std::move(sequence));
     return added;
   }
@@ -64,6 +68,7 @@ Sequence& Scheduler::add_fork(const Sequence& from, std::unique_ptr<Sequence> se
 void Scheduler::remove(Sequence& sequence, bool is_sound) {
   const std::unique_ptr<Sequence> owned = take_from(sequence.is_running() ? running_ : waiting_, sequence);
   memory_.release(*owned, is_sound);
+  counters_.leave(*owned->client);
 }
 
 int64_t Scheduler::decodes() const {
@@ -93,10 +98,10 @@ void Scheduler::plan_decodes(StepPlan& plan) {
     if (is_decode(*sequence)) generating.push_back(sequence.get());
   }
   for (Sequence* sequence : generating) {
-    if (!sequence->is_running()) continue;  // has given way
+    if (!sequence->is_running()) continue;  // was preempted
     while (!memory_.try_reserve(*sequence, sequence->computed + 1)) {
-      Sequence* victim = last_running_after(*sequence, false);
-      pause(victim ? *victim : *sequence, plan);
+      Sequence* victim = gives_memory_to(*sequence);
+      preempt(victim ? *victim : *sequence, plan);
       if (!victim) break;
     }
     if (sequence->is_running()) plan.push_back({sequence, 1});
@@ -123,18 +128,21 @@ void Scheduler::plan_prompts(StepPlan& plan, int64_t& budget) {
   for (const auto& sequence : running_) {
     if (sequence->phase == SequencePhase::kPrefill && sequence->has_work()) prompts.push_back(sequence.get());
   }
+  std::stable_sort(prompts.begin(), prompts.end(),
+                   [](const Sequence* a, const Sequence* b) { return goes_before(*a, *b); });
   for (Sequence* sequence : prompts) {
+    if (counters_.clients() > 1) admit(plan, budget, sequence);
     if (budget > 0 && sequence->is_running()) plan_chunk(plan, *sequence, budget);
   }
 }
 
-// As much of a prompt as budget and memory allow; others give way only when nothing could be done at all.
+// As much of a prompt as budget and memory allow; others are preempted only when nothing could be done at all.
 void Scheduler::plan_chunk(StepPlan& plan, Sequence& sequence, int64_t& budget) {
   const int64_t most = std::min({sequence.uncomputed(), budget, sequence.task->most_per_pass()});
   while (memory_.reservable(sequence) <= sequence.computed) {
-    Sequence* victim = last_running_after(sequence, false);
+    Sequence* victim = gives_memory_to(sequence);
     if (!victim) return;
-    pause(*victim, plan);
+    preempt(*victim, plan);
   }
   const int64_t end = std::min(sequence.computed + most, memory_.reservable(sequence));
   const int64_t count = memory_.cut(sequence, end) - sequence.computed;
@@ -145,11 +153,14 @@ void Scheduler::plan_chunk(StepPlan& plan, Sequence& sequence, int64_t& budget) 
 
 // Those who wait come in turn: when the first does not fit, nobody behind it gets the memory it waits for. Only who
 // begins like somebody that is being computed now lets others pass, because it will be cheaper soon.
-void Scheduler::admit(StepPlan& plan, int64_t& budget) {
-  for (size_t next = 0; next < waiting_.size() && budget > 0;) {
-    Sequence& sequence = *waiting_[next];
+void Scheduler::admit(StepPlan& plan, int64_t& budget, const Sequence* before) {
+  std::vector<const Sequence*> passed_over;
+  while (budget > 0) {
+    Sequence* const next = next_waiting(passed_over);
+    if (!next || (before && next->client->tokens >= before->client->tokens)) return;
+    Sequence& sequence = *next;
     if (!sequence.has_work() || (sequence.phase == SequencePhase::kWaiting && is_being_computed(sequence))) {
-      ++next;
+      passed_over.push_back(next);
       continue;
     }
     if (!try_start(sequence, plan)) return;
@@ -167,7 +178,7 @@ void Scheduler::admit(StepPlan& plan, int64_t& budget) {
 // Where all who run wait for others of their tasks, who find no room: the last of them gives its up.
 bool Scheduler::make_way(StepPlan& plan) {
   if (waiting_.empty() || running_.empty()) return false;
-  pause(*running_.back(), plan);
+  preempt(*running_.back(), plan);
   return true;
 }
 
@@ -183,42 +194,122 @@ bool Scheduler::is_being_computed(const Sequence& sequence) const {
   return soon > 0 && soon > memory_.known(sequence);
 }
 
-// Gives a sequence its memory, pausing those of lower priority that come later if need be.
+// The client who has been served least, or just came and wants less; then its own order.
+bool Scheduler::goes_before(const Sequence& a, const Sequence& b) {
+  const TokenCounters::Counter &mine = *a.client, &theirs = *b.client;
+  if (mine.tokens != theirs.tokens) return mine.tokens < theirs.tokens;
+  return mine.sequences != theirs.sequences ? mine.sequences < theirs.sequences : a.rank < b.rank;
+}
+
+// What runs of it and is not computed yet counts as well, lest one client gets all that is free before any of it is.
+double Scheduler::claimed(const Sequence& sequence) const {
+  double tokens = 0;
+  for (const auto& other : running_) {
+    if (other->client == sequence.client) tokens += static_cast<double>(other->uncomputed());
+  }
+  return sequence.client->tokens + tokens / sequence.client->weight;
+}
+
+Sequence* Scheduler::next_waiting(const std::vector<const Sequence*>& passed_over) const {
+  // Of each client its first, by rank.
+  std::vector<Sequence*> first;
+  for (const auto& each : waiting_) {
+    const auto is_same = [&](const Sequence* other) { return other->client == each->client; };
+    if (std::find_if(first.begin(), first.end(), is_same) != first.end()) continue;
+    if (std::find(passed_over.begin(), passed_over.end(), each.get()) != passed_over.end()) continue;
+    first.push_back(each.get());
+    if (counters_.clients() == 1) break;
+  }
+  const auto found = std::min_element(first.begin(), first.end(), [this](const Sequence* a, const Sequence* b) {
+    const double mine = claimed(*a), theirs = claimed(*b);
+    return mine != theirs ? mine < theirs : goes_before(*a, *b);
+  });
+  return found == first.end() ? nullptr : *found;
+}
+
+// Gives a sequence its memory, preempting others if need be.
 bool Scheduler::try_start(Sequence& sequence, StepPlan& plan) {
   const auto fits = [&] {
     const auto slots = std::max<int64_t>(options_.max_running, 1);
     if (static_cast<int64_t>(running_.size()) >= slots) return false;
-    // All of the text and one more block, lest it be paused at once; with nobody else there it always fits.
+    // All of the text and one more block, lest it be preempted at once; with nobody else there it always fits.
     return running_.empty() || sequence.step_cost > 0 ||
            memory_.has_room(sequence, static_cast<int64_t>(sequence.tokens.size()) + kKvBlockTokens);
   };
   while (!fits()) {
-    Sequence* victim = last_running_after(sequence, true);
+    Sequence* victim = gives_way_to(sequence);
     if (!victim) return false;
-    pause(*victim, plan);
+    preempt(*victim, plan);
   }
-  if (sequence.phase == SequencePhase::kPaused) return memory_.try_resume(sequence);
+  if (sequence.phase == SequencePhase::kPreempted) return memory_.try_resume(sequence);
   memory_.begin(sequence);
   return true;
 }
 
-Sequence* Scheduler::last_running_after(const Sequence& sequence, bool of_lower_priority) const {
-  for (auto at = running_.rbegin(); at != running_.rend(); ++at) {
-    Sequence& other = **at;
-    if (&other == &sequence || other.rank < sequence.rank) return nullptr;
-    if (!of_lower_priority && other.step_cost > 0) continue;  // has no memory to give
-    if (!of_lower_priority || other.task->priority() < sequence.task->priority()) return &other;
+// Who makes room for one that runs: the last of the client that has most, which may be its own.
+Sequence* Scheduler::gives_memory_to(const Sequence& sequence) const {
+  const TokenCounters::Counter* most = sequence.client;
+  if (counters_.clients() > 1) {
+    int64_t blocks = blocks_of(most);
+    for (const auto& other : running_) {
+      if (other->client == most || blocks_of(other->client) <= blocks) continue;
+      most = other->client;
+      blocks = blocks_of(most);
+    }
   }
-  return nullptr;
+  const auto found = std::find_if(running_.rbegin(), running_.rend(), [&](const auto& other) {
+    const bool is_own_turn = other.get() == &sequence && most == sequence.client;
+    return is_own_turn || (other->client == most && other->step_cost == 0);  // else there is no memory to give
+  });
+  return found == running_.rend() || found->get() == &sequence ? nullptr : found->get();
 }
 
-void Scheduler::pause(Sequence& sequence, StepPlan& plan) {
+// Who makes room for one that waits: a later one of its client's of lower priority, or the last of a client who has
+// more than an even part, where this one has less.
+Sequence* Scheduler::gives_way_to(const Sequence& sequence) const {
+  const auto later = std::find_if(running_.rbegin(), running_.rend(), [&](const auto& other) {
+    return other->client == sequence.client && other->task->priority() < sequence.task->priority();
+  });
+  if (later != running_.rend() && (*later)->rank >= sequence.rank) return later->get();
+  if (counters_.clients() < 2) return nullptr;
+  const bool is_full = static_cast<int64_t>(running_.size()) >= std::max<int64_t>(options_.max_running, 1);
+  const auto held = [&](const auto* client) { return is_full ? running_of(client) : blocks_of(client); };
+  const int64_t part = std::max<int64_t>((is_full ? options_.max_running : memory_.total()) / counters_.clients(), 1);
+  const int64_t wanted = is_full ? 1 : kv_blocks_for(static_cast<int64_t>(sequence.tokens.size()) + kKvBlockTokens);
+  if (held(sequence.client) + wanted > part) return nullptr;
+  const TokenCounters::Counter* most = nullptr;
+  for (const auto& other : running_) {
+    if (held(other->client) > (most ? held(most) : part)) most = other->client;
+  }
+  return most ? last_of(most) : nullptr;
+}
+
+Sequence* Scheduler::last_of(const TokenCounters::Counter* client) const {
+  const auto found = std::find_if(running_.rbegin(), running_.rend(),
+                                  [&](const auto& sequence) { return sequence->client == client; });
+  return found == running_.rend() ? nullptr : found->get();
+}
+
+int64_t Scheduler::running_of(const TokenCounters::Counter* client) const {
+  return std::count_if(running_.begin(), running_.end(),
+                       [&](const auto& sequence) { return sequence->client == client; });
+}
+
+int64_t Scheduler::blocks_of(const TokenCounters::Counter* client) const {
+  int64_t blocks = 0;
+  for (const auto& sequence : running_) {
+    if (sequence->client == client) blocks += std::ssize(sequence->blocks);
+  }
+  return blocks;
+}
+
+void Scheduler::preempt(Sequence& sequence, StepPlan& plan) {
   ++preemptions_;
   std::erase_if(plan, [&](const Planned& planned) { return planned.sequence == &sequence; });
   sequence.draft.clear();
-  memory_.pause(sequence, seconds_per_token());
+  memory_.preempt(sequence, seconds_per_token());
   std::unique_ptr<Sequence> owned = take_from(running_, sequence);
-  sequence.phase = SequencePhase::kPaused;
+  sequence.phase = SequencePhase::kPreempted;
   insert_by_rank(waiting_, std::move(owned));
 }
 
@@ -266,13 +357,19 @@ void Scheduler::commit(const StepPlan& plan, const std::vector<int64_t>& accepte
     Sequence& sequence = *plan[i].sequence;
     const auto drafted = static_cast<int64_t>(sequence.draft.size());
     tokens += plan[i].tokens + drafted;
-    if (sequence.step_cost > 0) continue;
+    if (sequence.step_cost > 0) {
+      TokenCounters::serve(*sequence.client, sequence.step_cost);
+      continue;
+    }
     if (!sequence.before.empty() && accepted[i] < drafted) {
       sequence.state = std::move(sequence.before);  // a later pass runs over what was right of it again
     } else {
       sequence.computed += plan[i].tokens + accepted[i];
     }
-    sequence.reached = std::max(sequence.reached, sequence.computed);
+    if (sequence.computed > sequence.reached) {  // what is computed again is not the client's doing
+      TokenCounters::serve(*sequence.client, sequence.computed - sequence.reached);
+      sequence.reached = sequence.computed;
+    }
     sequence.before = {};
     sequence.draft.clear();
     memory_.settle(sequence);

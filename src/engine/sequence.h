@@ -4,9 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "engine/drafter.h"
 #include "engine/snapshot.h"
 #include "engine/task.h"
+#include "engine/text/drafter.h"
+#include "engine/token_counters.h"
 #include "nn/kv_cache.h"
 #include "nn/recurrent_state.h"
 
@@ -16,8 +17,9 @@ namespace wick {
 // beams.
 struct Sequence {
   std::shared_ptr<Task> task;
-  int64_t index = 0;            // among the task's, for the task
-  double rank = 0;              // the lower, the sooner: see Scheduler
+  int64_t index = 0;  // among the task's, for the task
+  double rank = 0;    // among those of its client, the lower, the sooner: see Scheduler
+  TokenCounters::Counter* client = nullptr;
   std::vector<int32_t> tokens;  // of all positions: a token each, or a number made of what stands there instead
   int64_t prompt_tokens = 0;
   std::vector<int32_t> draft;  // tokens that may follow, for the next pass
@@ -38,7 +40,7 @@ struct Sequence {
     SavedBlocks contents;
     std::vector<int32_t> table;  // the blocks as they were; which were given up counts
   };
-  std::optional<Saved> saved;  // while paused
+  std::optional<Saved> saved;  // while preempted
 
   SequencePhase phase = SequencePhase::kWaiting;
   bool has_run = false;

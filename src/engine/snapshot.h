@@ -16,7 +16,7 @@ struct EngineCounters {
   int64_t steps_ahead = 0;     // of those, started before the tokens of the one before had come
   int64_t prompt_tokens = 0;   // asked for
   int64_t reused_tokens = 0;   // of them, found in the prefix cache
-  int64_t prefill_tokens = 0;  // computed: of prompts, and again after a pause
+  int64_t prefill_tokens = 0;  // computed: of prompts, and again after a preemption
   int64_t generated_tokens = 0;
   int64_t drafted_tokens = 0, accepted_tokens = 0;
   int64_t preemptions = 0, swapped_blocks = 0, recomputed_tokens = 0;
@@ -25,7 +25,7 @@ struct EngineCounters {
   double busy_seconds = 0;                                                              // inside passes
 };
 
-enum class SequencePhase : uint8_t { kWaiting, kPrefill, kDecode, kPaused };
+enum class SequencePhase : uint8_t { kWaiting, kPrefill, kDecode, kPreempted };
 std::string_view to_string(SequencePhase phase);  // "waiting", ...
 
 struct SequenceView {
@@ -41,7 +41,7 @@ struct SequenceView {
 // How an engine stands between two passes.
 struct EngineSnapshot {
   EngineCounters counters;
-  std::vector<SequenceView> sequences;  // running and paused first, then waiting in the order they will come
+  std::vector<SequenceView> sequences;  // running and preempted first, then waiting in the order they will come
   int64_t waiting = 0, running = 0, paused = 0;
   int64_t context = 0, block_tokens = 0;
   int64_t blocks_total = 0, blocks_free = 0, blocks_cached = 0;  // cached: held by the prefix cache alone

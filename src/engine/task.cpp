@@ -1,5 +1,5 @@
-#include "engine/snapshot.h"
 #include "engine/task.h"
+#include "engine/snapshot.h"
 
 namespace wick {
 
@@ -13,12 +13,19 @@ std::string_view to_string(Priority priority) {
   return "?";
 }
 
+std::optional<Priority> priority_named(std::string_view name) {
+  for (int i = 0; i < kPriorities; ++i) {
+    if (name == to_string(static_cast<Priority>(i))) return static_cast<Priority>(i);
+  }
+  return std::nullopt;
+}
+
 std::string_view to_string(SequencePhase phase) {
   switch (phase) {
     case SequencePhase::kWaiting: return "waiting";
     case SequencePhase::kPrefill: return "prefill";
     case SequencePhase::kDecode: return "decode";
-    case SequencePhase::kPaused: return "paused";
+    case SequencePhase::kPreempted: return "paused";
   }
   return "?";
 }

@@ -5,16 +5,24 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
-#include "engine/generate_result.h"
+#include "engine/text/generate_result.h"
 
 namespace wick {
 
 enum class Priority : uint8_t { kLow, kNormal, kHigh, kCritical };
 inline constexpr int kPriorities = 4;
 std::string_view to_string(Priority priority);  // "low", ...
+std::optional<Priority> priority_named(std::string_view name);
+
+// Whom a task is for. Clients share an engine evenly, by weight, however much one of them asks for.
+struct Client {
+  std::string name;
+  double weight = 1;
+};
 
 using EngineClock = std::chrono::steady_clock;
 using RequestId = uint64_t;
@@ -43,17 +51,20 @@ class TaskHost {
 //   take         (between task and runner) what was computed; positions to go on with are appended to the sequence
 //   settle()     behind each pass it had a part in: sequences are forked and dropped here
 //   is_over()    it is gone
-//   tell()       its listeners hear what is new; while a GPU computes the next pass, if there is one
+//   notify()     emits what is new to its listeners; while a GPU computes the next pass, if there is one
 class Task {
  public:
   virtual ~Task() = default;
 
   // The runner of its passes; null: that of the engine's own model.
   virtual Runner* runner() const { return nullptr; }
-  virtual Priority priority() const { return Priority::kNormal; }
+  virtual Client client() const { return {}; }
+  virtual Priority priority() const { return Priority::kNormal; }  // among those of its client
   virtual std::optional<EngineClock::time_point> deadline() const { return std::nullopt; }
   // Whether the numbers of its positions say all that their keys and values depend on, so that others may use them.
   virtual bool shares_prefix() const { return false; }
+  // Only tasks of one salt share: what others have sent cannot be told from what is already computed.
+  virtual std::string_view cache_salt() const { return {}; }
   // Whether somebody looks at each of its positions, who must see none of them twice.
   virtual bool is_watched() const { return false; }
   // Positions of a prompt in one pass, at most.
@@ -70,7 +81,7 @@ class Task {
   virtual void end(StopReason reason) = 0;
   virtual void fail(const Error& error) = 0;
 
-  virtual void tell() {}
+  virtual void notify() {}
   // Who wants the same may listen to one task: `key` is equal for those that may be equal; 0: this one is for itself.
   virtual size_t key() const { return 0; }
   virtual bool try_join(Task& /*equal*/) { return false; }

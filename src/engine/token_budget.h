@@ -5,8 +5,8 @@
 namespace wick {
 
 // How many tokens a pass should have. Learns what passes cost, seconds = base + tokens * each, and steers their length
-// between two wishes: short passes, so that running answers go on (time per token), and long ones, so that prompts are
-// read (time to first token). Whichever target is missed by more gets its way. Not thread-safe.
+// between two wishes: short passes, so that decode goes on (time per token), and long ones, for the sake of prefill
+// (time to first token). Whichever target is missed by more gets its way. Not thread-safe.
 class TokenBudget {
  public:
   // Seconds of 0: however long.
@@ -17,8 +17,8 @@ class TokenBudget {
   void first_token_after(double seconds);
   void next_token_after(double seconds);
 
-  // Tokens for the next pass when `decodes` sequences get one each and prompts wait to be read: at least
-  // decodes + kLeastPrompt, at most what the constructor was told (or the decodes, if they are more).
+  // Tokens for the next pass when `decodes` sequences get one each and prompts wait for prefill: at least
+  // decodes + kLeastPrompt, at most what the constructor was given (or the decodes, if they are more).
   int64_t tokens(int64_t decodes) const;
   double seconds_for(int64_t tokens) const;  // 0 while nothing is known
   double pass_seconds() const { return pass_seconds_; }

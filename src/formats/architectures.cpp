@@ -21,6 +21,9 @@ constexpr Names kQwen3Moe[] = {"qwen3_moe"};
 constexpr Names kGemma1[] = {"gemma"};
 constexpr Names kGemma2[] = {"gemma2"};
 constexpr Names kGemma3[] = {"gemma3_text", "gemma3"};
+constexpr Names kGemma3n[] = {"gemma3n_text", "gemma3n"};
+constexpr Names kGemma4[] = {"gemma4_text", "gemma4"};
+constexpr Names kLlama4[] = {"llama4_text", "llama4"};
 constexpr Names kPhi[] = {"phi"};
 constexpr Names kPhi3[] = {"phi3"};
 constexpr Names kPhiMoe[] = {"phimoe"};
@@ -39,6 +42,7 @@ constexpr Names kCohere[] = {"cohere"};
 constexpr Names kCohere2[] = {"cohere2"};
 constexpr Names kGranite[] = {"granite"};
 constexpr Names kGraniteMoe[] = {"granitemoe"};
+constexpr Names kGraniteHybrid[] = {"granitemoehybrid"};
 constexpr Names kSmolLm3[] = {"smollm3"};
 constexpr Names kLfm2[] = {"lfm2"};
 constexpr Names kMamba[] = {"mamba"};
@@ -55,6 +59,9 @@ constexpr Names kHunyuan[] = {"hunyuan_v1_dense"};
 constexpr Names kMiniMaxM2[] = {"minimax_m2"};
 constexpr Names kLfm2Moe[] = {"lfm2_moe"};
 constexpr Names kStarcoder[] = {"gpt_bigcode"};
+constexpr Names kBert[] = {"bert"};
+constexpr Names kNomicBert[] = {"nomic_bert"};
+constexpr Names kT5[] = {"t5", "mt5", "umt5"};
 
 // Mixtral files carry the architecture "llama" and an expert count; the row after it is chosen by that.
 constexpr Architecture kArchitectures[] = {
@@ -67,6 +74,9 @@ constexpr Architecture kArchitectures[] = {
     {"gemma", kGemma1, "GemmaForCausalLM", kGemma},
     {"gemma2", kGemma2, "Gemma2ForCausalLM", kGemma},
     {"gemma3", kGemma3, "Gemma3ForCausalLM", kGemma},
+    {"gemma3n", kGemma3n, "Gemma3nForCausalLM", kGemma},
+    {"gemma4", kGemma4, "Gemma4ForCausalLM", kGemma},
+    {"llama4", kLlama4, "Llama4ForCausalLM", kSilu},
     {"phi2", kPhi, "PhiForCausalLM", kGeluNew},
     {"phi3", kPhi3, "Phi3ForCausalLM", kSilu},
     {"phimoe", kPhiMoe, "PhiMoEForCausalLM", kSilu},
@@ -86,6 +96,7 @@ constexpr Architecture kArchitectures[] = {
     {"cohere2", kCohere2, "Cohere2ForCausalLM", kSilu},
     {"granite", kGranite, "GraniteForCausalLM", kSilu},
     {"granitemoe", kGraniteMoe, "GraniteMoeForCausalLM", kSilu},
+    {"granitehybrid", kGraniteHybrid, "GraniteMoeHybridForCausalLM", kSilu},
     {"smollm3", kSmolLm3, "SmolLM3ForCausalLM", kSilu},
     {"lfm2", kLfm2, "Lfm2ForCausalLM", R"("conv_bias": false, "block_auto_adjust_ff_dim": false)"},
     {"mamba", kMamba, "MambaForCausalLM", kSilu},
@@ -101,6 +112,10 @@ constexpr Architecture kArchitectures[] = {
     {"hunyuan-dense", kHunyuan, "HunYuanDenseV1ForCausalLM", kSilu},
     {"minimax-m2", kMiniMaxM2, "MiniMaxM2ForCausalLM", kSilu},
     {"lfm2moe", kLfm2Moe, "Lfm2MoeForCausalLM", R"("conv_bias": false)"},
+    {"bert", kBert, "BertModel", kGelu},
+    {"nomic-bert", kNomicBert, "NomicBertModel", R"("activation_function": "swiglu")"},
+    {"t5", kT5, "T5ForConditionalGeneration", {}},
+    {"t5encoder", kT5, "T5EncoderModel", {}},
     {"starcoder", kStarcoder, "GPTBigCodeForCausalLM", R"("activation_function": "gelu_pytorch_tanh")"},
 };
 

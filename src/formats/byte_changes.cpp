@@ -92,9 +92,10 @@ Tensor every_second(const Tensor& x, int dim, int64_t first, std::string_view na
 }
 
 Tensor half_of(const Tensor& x, int64_t index, std::string_view name) {
-  check_rank(name, x, 3);
-  if (x.dim(1) % 2 != 0) throw contradiction(name, x, "an even dimension 1");
-  return narrow_rows(x, 1, index * x.dim(1) / 2, x.dim(1) / 2);
+  if (x.rank() < 2) throw contradiction(name, x, "a matrix");
+  const int dim = x.rank() - 2;
+  if (x.dim(dim) % 2 != 0) throw contradiction(name, x, cat("an even dimension ", dim));
+  return narrow_rows(x, dim, index * (x.dim(dim) / 2), x.dim(dim) / 2);
 }
 
 // Per head, the rows of keys come before those of values; multiplying by keys the other way round wants them
@@ -161,6 +162,8 @@ Tensor to_gguf(const Tensor& hf, ByteChange change, const HeadCounts& counts, st
     case kOddOfTransposed:
       check_rank(name, hf, 3);
       return every_second(transposed(hf, name), 1, change == kOddOfTransposed ? 1 : 0, name);
+    case kFirstHalfOfTransposed: return half_of(transposed(hf, name), 0, name);
+    case kSecondHalfOfTransposed: return half_of(transposed(hf, name), 1, name);
     case kEven:
     case kOdd: check_rank(name, hf, 2); return every_second(hf, 1, change == kOdd ? 1 : 0, name);
     case kLatentKeys: return latent(hf, true, counts, name);

@@ -4,10 +4,10 @@
 #include "formats/checkpoint_state.h"
 #include "formats/config_json.h"
 #include "formats/find_weights.h"
-#include "formats/ggml_bin.h"
-#include "formats/gguf.h"
-#include "formats/safetensors.h"
-#include "formats/safetensors_index.h"
+#include "formats/gguf/ggml_bin.h"
+#include "formats/gguf/gguf.h"
+#include "formats/safetensors/safetensors.h"
+#include "formats/safetensors/safetensors_index.h"
 #include "formats/split_name.h"
 
 namespace wick {

@@ -20,7 +20,12 @@ constexpr ConfigKey kKeys[] = {
     {"attention.scale", "attention_multiplier", kNumber},
     {"attention.q_lora_rank", "q_lora_rank"},
     {"attention.kv_lora_rank", "kv_lora_rank"},
+    {"attention.shared_kv_layers", "num_kv_shared_layers"},
     {"attn_logit_softcapping", "attn_logit_softcapping", kNumber},
+    {"embedding_length_per_layer_input", "hidden_size_per_layer_input"},
+    {"altup.num_inputs", "altup_num_inputs"},
+    {"altup.active_idx", "altup_active_idx"},
+    {"interleave_moe_layer_step", "interleave_moe_layer_step"},
     {"final_logit_softcapping", "final_logit_softcapping", kNumber},
     {"use_parallel_residual", "use_parallel_residual", kBool},
     {"logit_scale", "logit_scale", kNumber, "logits_scaling"},
@@ -63,6 +68,10 @@ constexpr Spelling kSpellings[] = {
     {"lfm2", "rms_norm_eps", "norm_eps"},
     {"lfm2moe", "rms_norm_eps", "norm_eps"},
     {"lfm2moe", "first_k_dense_replace", "num_dense_layers"},
+    {"gemma4", "num_local_experts", "num_experts"},
+    {"gemma4", "num_experts_per_tok", "top_k_experts"},
+    {"llama4", "intermediate_size", "intermediate_size_mlp"},
+    {"llama4", "moe_intermediate_size", "intermediate_size"},
     {"lfm2moe", "num_local_experts", "num_experts"},
     {"glm4moe", "num_local_experts", "n_routed_experts"},
     {"dots1", "num_local_experts", "n_routed_experts"},
@@ -71,18 +80,36 @@ constexpr Spelling kSpellings[] = {
     {"mamba2", "rms_norm_eps", "layer_norm_epsilon"},
     {"granite", "logit_scale", "logits_scaling"},
     {"granitemoe", "logit_scale", "logits_scaling"},
+    {"granitehybrid", "logit_scale", "logits_scaling"},
+    {"granitehybrid", "shared_expert_intermediate_size", "shared_intermediate_size"},
+    {"granitehybrid", "conv_kernel", "mamba_d_conv"},
+    {"granitehybrid", "state_size", "mamba_d_state"},
+    {"granitehybrid", "n_groups", "mamba_n_groups"},
     {"qwen2moe", "num_local_experts", "num_experts"},
     {"qwen3moe", "num_local_experts", "num_experts"},
     {"olmoe", "num_local_experts", "num_experts"},
     {"deepseek", "num_local_experts", "n_routed_experts"},
     {"deepseek2", "num_local_experts", "n_routed_experts"},
+    {"t5", "num_hidden_layers", "num_layers"},
+    {"t5", "max_position_embeddings", "n_positions"},
+    {"t5", "hidden_size", "d_model"},
+    {"t5", "intermediate_size", "d_ff"},
+    {"t5", "num_attention_heads", "num_heads"},
+    {"t5", "rms_norm_eps", "layer_norm_epsilon"},
+    {"t5encoder", "num_hidden_layers", "num_layers"},
+    {"t5encoder", "max_position_embeddings", "n_positions"},
+    {"t5encoder", "hidden_size", "d_model"},
+    {"t5encoder", "intermediate_size", "d_ff"},
+    {"t5encoder", "num_attention_heads", "num_heads"},
+    {"t5encoder", "rms_norm_eps", "layer_norm_epsilon"},
 };
 
 struct Period {
   std::string_view architecture;
   int period;
 };
-constexpr Period kPeriods[] = {{"gemma2", 2}, {"gemma3", 6}, {"cohere2", 4}, {"gpt-oss", 2}};
+constexpr Period kPeriods[] = {{"gemma2", 2}, {"gemma3", 6},  {"gemma3n", 5},
+                               {"gemma4", 6}, {"cohere2", 4}, {"gpt-oss", 2}};
 
 }  // namespace
 

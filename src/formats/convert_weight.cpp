@@ -5,14 +5,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/empty_pages.h"
-#include "formats/gguf_config.h"
+#include "formats/gguf/gguf_config.h"
 #include "formats/layout_copy.h"
 #include "quant/rows.h"
 
 namespace wick {
 namespace {
 
-constexpr int64_t kPieceBytes = 4 << 20;
+constexpr int64_t kPieceBytes = 1 << 20;  // the slowest types take a good part of a second for them
 
 // done(begin, bytes) hears of each piece of the source that has been read.
 Tensor convert(const Tensor& x, DType dtype, std::span<const float> importance,
@@ -42,9 +42,10 @@ Tensor convert(const Tensor& x, DType dtype, std::span<const float> importance,
 
 }  // namespace
 
-Tensor convert_tensor(const Tensor& x, DType dtype, std::span<const float> importance) {
+Tensor convert_tensor(const Tensor& x, DType dtype, std::span<const float> importance,
+                      FunctionRef<void(int64_t bytes)> done) {
   if (x.dtype() == dtype) return x;
-  return convert(x, dtype, importance, [](const std::byte*, int64_t) {});
+  return convert(x, dtype, importance, [&](const std::byte*, int64_t bytes) { done(bytes); });
 }
 
 Tensor convert_and_forget(const WeightSource& source, const Tensor& x, DType dtype, std::span<const float> importance) {

@@ -1,17 +1,23 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
-#include "formats/quantize_plan.h"
+#include "base/function_ref.h"
+#include "formats/quantize/quantize_plan.h"
 #include "formats/weights.h"
 
 namespace wick {
 
 // Weights changed from one storage dtype to another on the host, row by row and in parallel.
 
+inline constexpr auto ignore_bytes = [](int64_t) {};
+
 // x [..., k] as `dtype`, any float or packed one that can be written; x itself when it is that already. `importance`
-// is empty, [k], or [x.dim(0) * k] for stacked experts. Throws Error(kUnsupported) or Error(kShape).
-Tensor convert_tensor(const Tensor& x, DType dtype, std::span<const float> importance = {});
+// is empty, [k], or [x.dim(0) * k] for stacked experts. `done` hears of the bytes
+// of x that each piece took. Throws Error(kUnsupported) or Error(kShape).
+Tensor convert_tensor(const Tensor& x, DType dtype, std::span<const float> importance = {},
+                      FunctionRef<void(int64_t bytes)> done = ignore_bytes);
 
 // The same for a tensor of the source's files, in pieces whose pages are dropped as soon as they have been read, so
 // that the largest tensor need not fit beside its result.

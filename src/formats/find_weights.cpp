@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/utf8.h"
-#include "formats/ggml_bin.h"
-#include "formats/gguf.h"
-#include "formats/safetensors.h"
+#include "formats/gguf/ggml_bin.h"
+#include "formats/gguf/gguf.h"
+#include "formats/safetensors/safetensors.h"
 #include "formats/split_name.h"
 
 namespace wick {

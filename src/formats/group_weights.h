@@ -9,8 +9,7 @@
 #include "base/thread_pool.h"
 #include "formats/empty_pages.h"
 #include "formats/loaded_weight.h"
-#include "quant/group4.h"
-#include "quant/group8.h"
+#include "quant/group_quants.h"
 #include "tensor/create.h"
 
 namespace wick {

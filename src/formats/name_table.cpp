@@ -79,6 +79,33 @@ constexpr NameRule kGraniteMoeRules[] = {
 };
 constexpr NameGroup kGraniteMoe{kBlk, kModelLayer, kGraniteMoeRules};
 
+// Granite 4: all tokens go through an MLP beside the experts, or through it alone.
+constexpr NameRule kGraniteSharedRules[] = {
+    {"ffn_gate_shexp.weight", "shared_mlp.input_linear.weight", kFirstHalf},
+    {"ffn_up_shexp.weight", "shared_mlp.input_linear.weight", kSecondHalf},
+    {"ffn_down_shexp.weight", "shared_mlp.output_linear.weight"},
+};
+constexpr NameGroup kGraniteShared{kBlk, kModelLayer, kGraniteSharedRules};
+constexpr NameRule kGraniteDenseRules[] = {
+    {"ffn_gate.weight", "shared_mlp.input_linear.weight", kFirstHalf},
+    {"ffn_up.weight", "shared_mlp.input_linear.weight", kSecondHalf},
+    {"ffn_down.weight", "shared_mlp.output_linear.weight"},
+};
+constexpr NameGroup kGraniteDense{kBlk, kModelLayer, kGraniteDenseRules};
+
+// Mamba 2 beside attention.
+constexpr NameRule kMambaPartRules[] = {
+    {"ssm_in.*", "in_proj.*"},
+    {"ssm_conv1d.weight", "conv1d.weight", kDropMiddle},
+    {"ssm_conv1d.bias", "conv1d.bias"},
+    {"ssm_a", "A_log", kNegativeExpColumn},
+    {"ssm_d", "D", kColumn},
+    {"ssm_dt.bias", "dt_bias"},
+    {"ssm_norm.*", "norm.*", kGroupedRow},
+    {"ssm_out.*", "out_proj.*"},
+};
+constexpr NameGroup kMambaPart{kBlk, "model.layers.{layer}.mamba.", kMambaPartRules};
+
 constexpr NameRule kGptOssRules[] = {
     {"attn_sinks.weight", "self_attn.sinks"},
     {"post_attention_norm.*", "post_attention_layernorm.*"},
@@ -120,6 +147,66 @@ constexpr NameRule kOlmo2Rules[] = {
     {"post_ffw_norm.*", "post_feedforward_layernorm.*"},
 };
 constexpr NameGroup kOlmo2{kBlk, kModelLayer, kOlmo2Rules};
+
+// Gemma 3n and 4: norms as they are, and embeddings that layers have for themselves.
+constexpr NameRule kLayerInputRules[] = {
+    {"per_layer_token_embd.*", "model.embed_tokens_per_layer.*"},
+    {"per_layer_model_proj.*", "model.per_layer_model_projection.*"},
+    {"per_layer_proj_norm.*", "model.per_layer_projection_norm.*"},
+    {"blk.{layer}.inp_gate.*", "model.layers.{layer}.per_layer_input_gate.*"},
+    {"blk.{layer}.proj.*", "model.layers.{layer}.per_layer_projection.*"},
+    {"blk.{layer}.post_norm.*", "model.layers.{layer}.post_per_layer_input_norm.*"},
+    {"blk.{layer}.ffn_norm.*", "model.layers.{layer}.pre_feedforward_layernorm.*"},
+};
+constexpr NameGroup kLayerInput{"", "", kLayerInputRules};
+
+constexpr NameRule kAltUpRules[] = {
+    {"altup_proj.weight", "model.altup_projections.{expert}.weight"},
+    {"altup_unembd_proj.weight", "model.altup_unembed_projections.{expert}.weight"},
+    {"blk.{layer}.altup_correct_coef.*", "model.layers.{layer}.altup.correction_coefs.*"},
+    {"blk.{layer}.altup_correct_scale.weight", "model.layers.{layer}.altup.correct_output_scale"},
+    {"blk.{layer}.altup_predict_coef.*", "model.layers.{layer}.altup.prediction_coefs.*"},
+    {"blk.{layer}.altup_router.*", "model.layers.{layer}.altup.modality_router.*"},
+    {"blk.{layer}.altup_router_norm.*", "model.layers.{layer}.altup.router_norm.*"},
+    {"blk.{layer}.laurel_l.*", "model.layers.{layer}.laurel.linear_left.*"},
+    {"blk.{layer}.laurel_r.*", "model.layers.{layer}.laurel.linear_right.*"},
+    {"blk.{layer}.laurel_post_norm.*", "model.layers.{layer}.laurel.post_laurel_norm.*"},
+};
+constexpr NameGroup kAltUp{"", "", kAltUpRules};
+
+constexpr NameRule kGemma4Rules[] = {
+    {"layer_output_scale.weight", "layer_scalar"},
+    {"ffn_gate_inp.weight", "router.proj.weight"},
+    {"ffn_gate_inp.scale", "router.scale"},
+    {"ffn_down_exps.scale", "router.per_expert_scale"},
+    {"pre_ffw_norm_2.*", "pre_feedforward_layernorm_2.*"},
+    {"post_ffw_norm_1.*", "post_feedforward_layernorm_1.*"},
+    {"post_ffw_norm_2.*", "post_feedforward_layernorm_2.*"},
+    {"ffn_gate_exps.weight", "experts.{expert}.gate_proj.weight"},
+    {"ffn_up_exps.weight", "experts.{expert}.up_proj.weight"},
+    {"ffn_down_exps.weight", "experts.{expert}.down_proj.weight"},
+    {"ffn_gate_exps.weight", "experts.gate_up_proj", kFirstHalf},
+    {"ffn_up_exps.weight", "experts.gate_up_proj", kSecondHalf},
+    {"ffn_down_exps.weight", "experts.down_proj"},
+};
+constexpr NameGroup kGemma4{kBlk, kModelLayer, kGemma4Rules};
+
+constexpr NameRule kLlama4Rules[] = {
+    {"ffn_gate.*", "feed_forward.gate_proj.*"},
+    {"ffn_up.*", "feed_forward.up_proj.*"},
+    {"ffn_down.*", "feed_forward.down_proj.*"},
+    {"ffn_gate_inp.*", "feed_forward.router.*"},
+    {"ffn_gate_exps.weight", "feed_forward.experts.{expert}.gate_proj.weight"},
+    {"ffn_up_exps.weight", "feed_forward.experts.{expert}.up_proj.weight"},
+    {"ffn_down_exps.weight", "feed_forward.experts.{expert}.down_proj.weight"},
+    {"ffn_gate_exps.weight", "feed_forward.experts.gate_up_proj", kFirstHalfOfTransposed},
+    {"ffn_up_exps.weight", "feed_forward.experts.gate_up_proj", kSecondHalfOfTransposed},
+    {"ffn_down_exps.weight", "feed_forward.experts.down_proj", kTransposed},
+    {"ffn_gate_shexp.*", "feed_forward.shared_expert.gate_proj.*"},
+    {"ffn_up_shexp.*", "feed_forward.shared_expert.up_proj.*"},
+    {"ffn_down_shexp.*", "feed_forward.shared_expert.down_proj.*"},
+};
+constexpr NameGroup kLlama4{kBlk, kModelLayer, kLlama4Rules};
 
 constexpr NameRule kPhiRules[] = {
     {"output_norm.*", "model.final_layernorm.*"},
@@ -326,6 +413,9 @@ constexpr Groups kRotaryMoeGroups[] = {&kRotaryPairs, &kLlamaTop, &kLlamaLayer, 
 constexpr Groups kPhiMoeGroups[] = {&kMixtral, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kGemmaGroups[] = {&kGemma, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kGemma2Groups[] = {&kGemma2, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kGemma3nGroups[] = {&kOlmo2, &kLayerInput, &kAltUp, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kGemma4Groups[] = {&kOlmo2, &kLayerInput, &kGemma4, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kLlama4Groups[] = {&kLlama4, &kLlamaTop, &kLlamaLayer};
 constexpr Groups kPhiGroups[] = {&kPhi, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kPhi3Groups[] = {&kPhi3, &kLlamaTop, &kLlamaLayer};
 constexpr Groups kGpt2Groups[] = {&kGpt2, &kGpt2Bare};
@@ -337,6 +427,10 @@ constexpr Groups kStarcoder2Groups[] = {&kStarcoder2, &kLlamaTop, &kLlamaLayer, 
 constexpr Groups kDeepseek2Groups[] = {&kDeepseek2, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kGptOssGroups[] = {&kGptOss, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kGraniteMoeGroups[] = {&kRotaryPairs, &kGraniteMoe, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kGraniteHybridGroups[] = {&kRotaryPairs, &kGraniteMoe, &kGraniteShared, &kMambaPart, &kLlamaTop,
+                                           &kLlamaLayer,  &kMoe};
+constexpr Groups kGraniteDenseGroups[] = {&kRotaryPairs, &kGraniteDense, &kMambaPart,
+                                          &kLlamaTop,    &kLlamaLayer,   &kGated};
 constexpr Groups kStableLmGroups[] = {&kStableLm, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kSeedOssGroups[] = {&kSeedOss, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kLfm2Groups[] = {&kLfm2, &kLlamaTop, &kLlamaLayer, &kGated};
@@ -349,6 +443,72 @@ constexpr Groups kHunyuanGroups[] = {&kHunyuan, &kLlamaTop, &kLlamaLayer, &kGate
 constexpr Groups kMiniMaxM2Groups[] = {&kMixtral, &kMiniMaxM2, &kLlamaTop, &kLlamaLayer, &kMoe};
 constexpr Groups kLfm2MoeGroups[] = {&kLfm2, &kLfm2Moe, &kLlamaTop, &kLlamaLayer, &kMoe};
 constexpr Groups kStarcoderGroups[] = {&kStarcoder};
+
+// Encoders.
+constexpr NameRule kBertTopRules[] = {
+    {"token_embd.*", "embeddings.word_embeddings.*"},
+    {"position_embd.*", "embeddings.position_embeddings.*"},
+    {"token_types.*", "embeddings.token_type_embeddings.*"},
+    {"token_embd_norm.*", "embeddings.LayerNorm.*"},
+};
+constexpr NameGroup kBertTop{"", "", kBertTopRules};
+constexpr NameRule kBertLayerRules[] = {
+    {"attn_q.*", "attention.self.query.*"},
+    {"attn_k.*", "attention.self.key.*"},
+    {"attn_v.*", "attention.self.value.*"},
+    {"attn_output.*", "attention.output.dense.*"},
+    {"attn_output_norm.*", "attention.output.LayerNorm.*"},
+    {"ffn_up.*", "intermediate.dense.*"},
+    {"ffn_down.*", "output.dense.*"},
+    {"layer_output_norm.*", "output.LayerNorm.*"},
+};
+constexpr NameGroup kBertLayer{kBlk, "encoder.layer.{layer}.", kBertLayerRules};
+
+constexpr NameRule kNomicBertTopRules[] = {
+    {"token_embd.*", "embeddings.word_embeddings.*"},
+    {"token_types.*", "embeddings.token_type_embeddings.*"},
+    {"token_embd_norm.*", "emb_ln.*"},
+};
+constexpr NameGroup kNomicBertTop{"", "", kNomicBertTopRules};
+constexpr NameRule kNomicBertLayerRules[] = {
+    {"attn_qkv.*", "attn.Wqkv.*"},      {"attn_output.*", "attn.out_proj.*"}, {"attn_output_norm.*", "norm1.*"},
+    {"ffn_up.*", "mlp.fc11.*"},         {"ffn_gate.*", "mlp.fc12.*"},         {"ffn_down.*", "mlp.fc2.*"},
+    {"layer_output_norm.*", "norm2.*"},
+};
+constexpr NameGroup kNomicBertLayer{kBlk, "encoder.layers.{layer}.", kNomicBertLayerRules};
+
+constexpr NameRule kT5TopRules[] = {
+    {"token_embd.*", "shared.*"},
+    {"output.*", "lm_head.*"},
+    {"enc.output_norm.*", "encoder.final_layer_norm.*"},
+    {"dec.output_norm.*", "decoder.final_layer_norm.*"},
+};
+constexpr NameGroup kT5Top{"", "", kT5TopRules};
+constexpr NameRule kT5AttentionRules[] = {
+    {"attn_norm.*", "layer_norm.*"},   {"attn_q.*", "SelfAttention.q.*"},
+    {"attn_k.*", "SelfAttention.k.*"}, {"attn_v.*", "SelfAttention.v.*"},
+    {"attn_o.*", "SelfAttention.o.*"}, {"attn_rel_b.*", "SelfAttention.relative_attention_bias.*"},
+};
+constexpr NameGroup kT5EncoderAttention{"enc.blk.{layer}.", "encoder.block.{layer}.layer.0.", kT5AttentionRules};
+constexpr NameGroup kT5DecoderAttention{"dec.blk.{layer}.", "decoder.block.{layer}.layer.0.", kT5AttentionRules};
+constexpr NameRule kT5CrossRules[] = {
+    {"cross_attn_norm.*", "layer_norm.*"},     {"cross_attn_q.*", "EncDecAttention.q.*"},
+    {"cross_attn_k.*", "EncDecAttention.k.*"}, {"cross_attn_v.*", "EncDecAttention.v.*"},
+    {"cross_attn_o.*", "EncDecAttention.o.*"},
+};
+constexpr NameGroup kT5Cross{"dec.blk.{layer}.", "decoder.block.{layer}.layer.1.", kT5CrossRules};
+constexpr NameRule kT5MlpRules[] = {
+    {"ffn_norm.*", "layer_norm.*"},        {"ffn_gate.*", "DenseReluDense.wi_0.*"},
+    {"ffn_up.*", "DenseReluDense.wi_1.*"}, {"ffn_up.*", "DenseReluDense.wi.*"},  // without a gate
+    {"ffn_down.*", "DenseReluDense.wo.*"},
+};
+constexpr NameGroup kT5EncoderMlp{"enc.blk.{layer}.", "encoder.block.{layer}.layer.1.", kT5MlpRules};
+constexpr NameGroup kT5DecoderMlp{"dec.blk.{layer}.", "decoder.block.{layer}.layer.2.", kT5MlpRules};
+
+constexpr Groups kBertGroups[] = {&kBertTop, &kBertLayer};
+constexpr Groups kNomicBertGroups[] = {&kNomicBertTop, &kNomicBertLayer};
+constexpr Groups kT5Groups[] = {&kT5Top,   &kT5EncoderAttention, &kT5DecoderAttention,
+                                &kT5Cross, &kT5EncoderMlp,       &kT5DecoderMlp};
 
 struct ArchitectureGroups {
   std::string_view architecture;
@@ -363,6 +523,9 @@ constexpr ArchitectureGroups kTable[] = {
     {"gemma", kGemmaGroups},
     {"gemma2", kGemma2Groups},
     {"gemma3", kGemma2Groups},
+    {"gemma3n", kGemma3nGroups},
+    {"gemma4", kGemma4Groups},
+    {"llama4", kLlama4Groups},
     {"phi2", kPhiGroups},
     {"phi3", kPhi3Groups},
     {"phimoe", kPhiMoeGroups},
@@ -397,6 +560,16 @@ constexpr ArchitectureGroups kTable[] = {
     {"minimax-m2", kMiniMaxM2Groups},
     {"lfm2moe", kLfm2MoeGroups},
     {"starcoder", kStarcoderGroups},
+    {"bert", kBertGroups},
+    {"nomic-bert", kNomicBertGroups},
+    {"t5", kT5Groups},
+    {"t5encoder", kT5Groups},
+    {"granitehybrid", kGraniteHybridGroups},
+    {"granitehybrid-dense", kGraniteDenseGroups},
+    // By model_type: of these Wick knows no GGUF, but they have more than one form.
+    {"qwen3_5_moe", kMoeGroups},
+    {"qwen3_5_moe_text", kMoeGroups},
+    {"qwen3_next", kMoeGroups},
 };
 
 }  // namespace

@@ -77,13 +77,15 @@ using FullRules = std::vector<FullRule>;
 // The rules of an architecture with their prefixes, made once and kept.
 const FullRules* full_rules(std::string_view architecture) {
   const Architecture* known = find_architecture(architecture);
-  if (!known) return nullptr;
+  const std::string_view name = known ? known->gguf : architecture;
+  const auto groups = name_groups(name);
+  if (groups.empty()) return nullptr;
   static std::mutex mutex;
-  static std::map<std::string_view, FullRules> cache;
+  static std::map<std::string, FullRules, std::less<>> cache;
   const std::lock_guard lock(mutex);
-  const auto [place, fresh] = cache.try_emplace(known->gguf);
+  const auto [place, fresh] = cache.try_emplace(std::string(name));
   if (fresh) {
-    for (const NameGroup* group : name_groups(known->gguf)) {
+    for (const NameGroup* group : groups) {
       for (const NameRule& rule : group->rules) {
         place->second.push_back({cat(group->gguf_prefix, rule.gguf), cat(group->hf_prefix, rule.hf), rule.change});
       }
@@ -135,7 +137,9 @@ std::vector<NameMatch> hf_matches(std::string_view architecture, std::string_vie
   return matches(architecture, gguf_name, false);
 }
 
-std::vector<HfAlias> hf_aliases(std::string_view architecture, std::string_view hf_name) {
+namespace {
+
+std::vector<HfAlias> aliases_in_table(std::string_view architecture, std::string_view hf_name) {
   std::vector<HfAlias> aliases;
   const FullRules* rules = full_rules(architecture);
   if (!rules) return aliases;
@@ -151,6 +155,21 @@ std::vector<HfAlias> hf_aliases(std::string_view architecture, std::string_view 
       if (other.hf.find(kExpert) == std::string::npos) alias.expert = number(wanted.expert);
       if (alias.name != hf_name) aliases.push_back(std::move(alias));
     }
+  }
+  return aliases;
+}
+
+}  // namespace
+
+std::vector<HfAlias> hf_aliases(std::string_view architecture, std::string_view hf_name) {
+  constexpr std::string_view kTable = "model.", kLayers = "layers.";
+  std::vector<HfAlias> aliases = aliases_in_table(architecture, hf_name);
+  const size_t place = hf_name.find(kLayers);
+  if (!aliases.empty() || place == hf_name.npos) return aliases;
+  // Text models inside larger ones have their layers elsewhere than the table has them.
+  aliases = aliases_in_table(architecture, cat(kTable, hf_name.substr(place)));
+  for (HfAlias& alias : aliases) {
+    if (alias.name.starts_with(kTable)) alias.name.replace(0, kTable.size(), hf_name.substr(0, place));
   }
   return aliases;
 }

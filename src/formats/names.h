@@ -25,10 +25,12 @@ enum class ByteChange : uint8_t {
   kNegativeExpColumn,  // both (A_log of Mamba 2)
   kGroupedRow,         // HF [n], GGUF [groups, n / groups]
   // One HF tensor holds what GGUF keeps in two: gate and up of all experts, or keys and values of latent attention.
-  kFirstHalf,         // HF [experts, 2 * n, k], GGUF rows [0, n)
+  kFirstHalf,         // HF [experts, 2 * n, k] or [2 * n, k], GGUF rows [0, n)
   kSecondHalf,        // rows [n, 2 * n)
   kEvenOfTransposed,  // HF [experts, k, 2 * n], GGUF [experts, n, k] from the even columns
   kOddOfTransposed,
+  kFirstHalfOfTransposed,  // from columns [0, n)
+  kSecondHalfOfTransposed,
   kEven,  // HF [experts, 2 * n], GGUF [experts, n] from the even columns
   kOdd,
   kLatentKeys,    // HF [heads * (key + value), rank], GGUF [heads, rank, key]

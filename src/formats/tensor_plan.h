@@ -11,7 +11,7 @@
 
 namespace wick {
 
-// A tensor that a writer is told of before its data comes.
+// A tensor that a writer knows of before its data comes.
 struct TensorSpec {
   std::string name;
   DType dtype = DType::kF32;

@@ -3,19 +3,15 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/architectures.h"
-#include "formats/awq.h"
 #include "formats/convert_weight.h"
 #include "formats/fused_weights.h"
-#include "formats/gguf_config.h"
-#include "formats/gptq.h"
+#include "formats/gguf/gguf_config.h"
 #include "formats/layout_copy.h"
 #include "formats/names.h"
-#include "formats/packed_parts.h"
 
 namespace wick {
 namespace {
 
-constexpr std::string_view kWeight = ".weight";
 constexpr int64_t kMostHeads = 1 << 20;  // of heads, groups and experts: sums and products of counts stay small
 
 int64_t first_of(const Json& config, std::initializer_list<std::string_view> names, int64_t fallback) {
@@ -60,7 +56,7 @@ HeadCounts head_counts(const Json& config) {
   HeadCounts counts;
   counts.heads = first_of(config, {"num_attention_heads", "n_head", "num_heads", "n_heads"}, 0);
   counts.kv_heads = first_of(config, {"num_key_value_heads", "num_kv_heads", "n_head_kv"}, counts.heads);
-  counts.state_groups = first_of(config, {"n_groups"}, 1);
+  counts.state_groups = first_of(config, {"n_groups", "mamba_n_groups"}, 1);
   counts.latent_key_dim = first_of(config, {"qk_nope_head_dim"}, 0);
   const std::string type = config.is_object() ? config.get("model_type", "") : "";
   const bool falcon = type == "falcon" && !config.get("new_decoder_architecture", false);
@@ -76,13 +72,14 @@ int64_t expert_count(const Json& config) {
 
 WeightSource::WeightSource(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
   config_ = is_gguf() ? config_from_gguf(checkpoint_) : checkpoint_.config();
-  if (!is_gguf()) quant_ = read_quant_config(config_);
+  if (!is_gguf()) quant_ = read_quant_config(config_, checkpoint_.folder());
   if (!config_.is_object()) return;
   const Json& text = text_config(config_);
-  const Architecture* known = find_architecture(text.get("model_type", ""));
-  if (known) architecture_ = known->gguf;
+  architecture_ = text.get("model_type", "");
+  if (const Architecture* known = find_architecture(architecture_)) architecture_ = known->gguf;
   counts_ = wick::head_counts(text);
   experts_ = expert_count(text);
+  if (architecture_ == "granitehybrid" && experts_ == 0) architecture_ = "granitehybrid-dense";
 }
 
 void WeightSource::forget(std::string_view stored_name) const {
@@ -125,71 +122,31 @@ WeightSource::Load WeightSource::resolve(std::string_view name) const {
 WeightSource::Load WeightSource::direct(std::string_view name) const {
   if (is_gguf()) return from_gguf(name);
   if (Load load = as_stored(name)) return load;
-  if (Load load = from_quantised(name)) return load;
   return from_alias(name);
 }
 
 WeightSource::Load WeightSource::as_stored(std::string_view name) const {
+  if (auto found = packed(name)) {
+    return [this, found = std::move(*found)] {
+      LoadedWeight loaded = found.load();
+      for (const std::string& part : found.parts) forget(part);
+      return loaded;
+    };
+  }
   const TensorEntry* entry = checkpoint_.find(name);
   if (!entry) return {};
-  const std::string scale = cat(name, "_scale");
-  const bool scaled = name.ends_with(kWeight) && (checkpoint_.find(scale) || checkpoint_.find(cat(name, "_scale_inv")));
-  if (!scaled) return [this, entry] { return LoadedWeight{checkpoint_.get(entry->name), {}}; };
-  return [this, entry, scale]() -> LoadedWeight {
-    if (entry->dtype != DType::kI8 || !checkpoint_.find(scale)) {
-      throw Error(ErrorCode::kUnsupported, cat("'", entry->name, "' is ", entry->type,
-                                               " with a scale of its own, which is supported for I8 only"));
-    }
-    if (checkpoint_.find(cat(entry->name, "_zero_point"))) {
-      throw Error(ErrorCode::kUnsupported,
-                  cat("'", entry->name, "' has zero points; only symmetric INT8 is supported"));
-    }
-    LoadedWeight loaded{assemble_i8_channel(take(entry->name), take(scale), entry->name), {}};
-    forget(entry->name);
-    return loaded;
-  };
+  return [this, entry] { return LoadedWeight{checkpoint_.get(*entry), {}}; };
 }
 
-WeightSource::Load WeightSource::from_quantised(std::string_view name) const {
-  if (checkpoint_.find(cat(name, "_blocks")) && checkpoint_.find(cat(name, "_scales"))) {
-    return [this, name = std::string(name)] {
-      const std::string blocks = cat(name, "_blocks"), scales = cat(name, "_scales");
-      const Tensor packed = assemble_mxfp4(take(blocks), take(scales), name);
-      forget(blocks);
-      // gpt-oss keeps its experts transposed when they are not quantised; this is the same shape.
-      return LoadedWeight{packed.with_layout(packed.layout().transpose(packed.rank() - 2, packed.rank() - 1)), {}};
-    };
-  }
-  if (!name.ends_with(kWeight)) return {};
-  const std::string stem(name.substr(0, name.size() - kWeight.size()));
-  if (checkpoint_.find(cat(stem, ".weight_packed"))) {
-    return [stem]() -> LoadedWeight {
-      throw Error(ErrorCode::kUnsupported,
-                  cat("'", stem, ".weight_packed': packed compressed-tensors are not supported"));
-    };
-  }
-  if (!checkpoint_.find(cat(stem, ".qweight"))) return {};
-  return [this, stem]() -> LoadedWeight {
-    const auto part = [&](std::string_view suffix) {
-      const std::string full = cat(stem, ".", suffix);
-      return checkpoint_.find(full) ? take(full) : Tensor();
-    };
-    LoadedWeight loaded;
-    switch (quant_.method) {
-      case QuantConfig::Method::kGptq:
-        loaded = assemble_gptq({part("qweight"), part("qzeros"), part("scales"), part("g_idx")}, quant_, stem);
-        break;
-      case QuantConfig::Method::kAwq:
-        loaded = assemble_awq({part("qweight"), part("qzeros"), part("scales")}, quant_, stem);
-        break;
-      default:
-        throw Error(
-            ErrorCode::kBadFile,
-            cat("'", stem, ".qweight' is quantised, but config.json has no quantization_config of gptq or awq"));
-    }
-    for (const std::string_view suffix : {"qweight", "qzeros", "scales"}) forget(cat(stem, ".", suffix));
-    return loaded;
-  };
+std::optional<PackedWeight> WeightSource::packed(std::string_view name) const {
+  return is_gguf() ? std::nullopt : find_packed_weight(checkpoint_, quant_, name);
+}
+
+std::optional<Shape> WeightSource::stored_shape(std::string_view name) const {
+  if (is_gguf()) return {};
+  if (const auto found = packed(name)) return found->shape;
+  const TensorEntry* entry = checkpoint_.find(name);
+  return entry ? std::optional(entry->shape) : std::nullopt;
 }
 
 WeightSource::Load WeightSource::from_gguf(std::string_view name) const {
@@ -209,10 +166,14 @@ WeightSource::Load WeightSource::from_gguf(std::string_view name) const {
 }
 
 WeightSource::Load WeightSource::from_alias(std::string_view name) const {
-  for (const HfAlias& alias : hf_aliases(architecture_, name)) {
+  // Beside an encoder, the names of the text model begin with more.
+  constexpr std::string_view kBeside = "model.language_model.", kAlone = "model.";
+  const bool is_beside = name.starts_with(kBeside);
+  const std::string alone = is_beside ? cat(kAlone, name.substr(kBeside.size())) : std::string(name);
+  for (HfAlias alias : hf_aliases(architecture_, alone)) {
     if (is_part(alias.back)) continue;
-    Load stored = as_stored(alias.name);
-    if (!stored) stored = from_quantised(alias.name);
+    if (is_beside && alias.name.starts_with(kAlone)) alias.name = cat(kBeside, alias.name.substr(kAlone.size()));
+    const Load stored = as_stored(alias.name);
     if (!stored) continue;
     return [this, alias, stored] {
       LoadedWeight loaded = stored();
@@ -336,14 +297,8 @@ std::vector<std::string> WeightSource::names() const {
     const std::string_view name = entry.name;
     if (is_gguf()) {
       add(hf_name(architecture_, name).value_or(entry.name));
-    } else if (name.ends_with(".qweight")) {
-      add(cat(name.substr(0, name.size() - 8), kWeight));
-    } else if (name.ends_with("_blocks") && checkpoint_.find(cat(name.substr(0, name.size() - 7), "_scales"))) {
-      add(std::string(name.substr(0, name.size() - 7)));
-    } else if (quant_.method != QuantConfig::Method::kNone &&
-               (name.ends_with(".qzeros") || name.ends_with(".scales") || name.ends_with(".g_idx") ||
-                name.ends_with("_scales") || name.ends_with(".weight_scale"))) {
-      continue;
+    } else if (auto part = part_of_weight(checkpoint_, quant_, name)) {
+      if (part->has_codes) add(std::move(part->weight));
     } else {
       add(entry.name);
     }

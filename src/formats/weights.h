@@ -9,12 +9,12 @@
 #include "formats/byte_changes.h"
 #include "formats/checkpoint.h"
 #include "formats/loaded_weight.h"
-#include "formats/quant_config.h"
+#include "formats/packed/packed_weight.h"
 
 namespace wick {
 
 // The weights of one model by their Hugging Face names, whatever the file holds: safetensors as they are, GGUF through
-// the table of names with rows put back in order, GPTQ, AWQ, INT8 and MXFP4 assembled, and
+// the table of names with rows put back in order, quantised ones (packed/) assembled, and
 //   - experts one by one ("mlp.experts.3.gate_proj.weight") or stacked (the same without the number: [experts, out,
 //   in]),
 //     under the names of Qwen for every family, or under the family's own
@@ -28,7 +28,9 @@ class WeightSource {
 
   const Checkpoint& checkpoint() const { return checkpoint_; }
   const Json& config() const { return config_; }  // config.json, or what the GGUF file says in its terms
-  const std::string& architecture() const { return architecture_; }  // as GGUF names it; empty when unknown
+  const std::string& architecture() const {
+    return architecture_;
+  }  // as GGUF names it; the model_type where GGUF has none
   const HeadCounts& counts() const { return counts_; }
   const QuantConfig& quant_config() const { return quant_; }
   int64_t experts() const { return experts_; }
@@ -47,6 +49,11 @@ class WeightSource {
     forget_bytes(tensor.storage()->data(), static_cast<int64_t>(tensor.storage()->bytes()));
   }
 
+  // How a weight is packed that a folder keeps under this very name; empty: it is stored as it is, or not there.
+  std::optional<PackedWeight> packed(std::string_view name) const;
+  // The shape that a tensor of a folder has under this very name, without reading it.
+  std::optional<Shape> stored_shape(std::string_view name) const;
+
   // The HF names of what the file holds, in file order: "x.weight" for a quantised x; stacks without numbers.
   std::vector<std::string> names() const;
 
@@ -56,7 +63,6 @@ class WeightSource {
   Load resolve(std::string_view name) const;
   Load direct(std::string_view name) const;  // under this name or another of the same tensor
   Load as_stored(std::string_view name) const;
-  Load from_quantised(std::string_view name) const;
   Load from_gguf(std::string_view name) const;
   Load from_alias(std::string_view name) const;
   Load from_fused(std::string_view name) const;

@@ -26,7 +26,7 @@ enum class HookPoint : uint8_t {
   kResidPost,    // [tokens, hidden] what leaves a layer
   kFinalNorm,    // [tokens, hidden] after the last norm
   kLogits,       // [tokens that want them, vocabulary]
-  // Recurrent models.
+  // Recurrent mixers, and gated attention its gate.
   kMixerIn,  // [tokens, inner] what enters the recurrence
   kDecay,    // [tokens, ...] how fast the state is forgotten: 0 keeps it (dt of Mamba, the fall of RWKV's exponents)
   kGate,     // [tokens, inner] what the output of the recurrence is multiplied by

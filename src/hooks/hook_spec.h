@@ -11,7 +11,7 @@
 
 namespace wick {
 
-// What a hook's function is told besides the values.
+// What a hook's function gets besides the values.
 struct HookMoment {
   HookPoint point;
   int layer;                           // -1 outside layers

@@ -8,13 +8,14 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "hub/gguf_choice.h"
+#include "hub/short_names.h"
 
 namespace wick {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kMostFiles = 10'000;  // looked at in a snapshot
-constexpr size_t kMostNames = 3;       // told in a sentence
+constexpr size_t kMostNames = 3;       // named in a sentence
 
 std::vector<NamedSize> files_of(const fs::path& snapshot) {
   std::vector<NamedSize> files;
@@ -85,7 +86,14 @@ Error not_found(const std::string& text, std::string_view hint, const HubCache& 
     const auto names = near_names(name->repo, cache);
     for (size_t i = 0; i < names.size(); ++i) message += cat(i ? ", " : " (there is ", names[i]);
     if (!names.empty()) message += ")";
-    if (name->repo.find('/') != std::string::npos) message += cat("; `wick pull ", name->text(), "` would get it");
+    if (name->repo.find('/') != std::string::npos) {
+      message += cat("; `wick pull ", name->text(), "` would get it");
+    } else {
+      std::vector<std::string_view> known;
+      for (const ShortName& one : short_names()) known.push_back(one.name);
+      const std::string_view near = nearest(name->repo, known);
+      if (!near.empty()) message += cat(" (did you mean ", near, "?)");
+    }
   }
   return {ErrorCode::kIo, cat(message, hint)};
 }

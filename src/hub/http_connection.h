@@ -13,7 +13,7 @@ struct HttpHead {
   int status = 0;
   std::string content_range;    // as sent
   std::string error_code;       // the hub's own word for what is wrong, e.g. "GatedRepo"
-  int64_t content_length = -1;  // -1: not told
+  int64_t content_length = -1;  // -1: not known
   double retry_after = 0;       // seconds
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "hub/short_names.h"
 
 namespace wick {
 namespace {
@@ -87,6 +88,12 @@ std::optional<ModelName> parse_model_name(std::string_view text) {
   }
   name.repo = text;
   if (text.size() > kMaxRepo || !every_part(text, is_repo_part)) return std::nullopt;
+  if (const auto repo = repo_of_short_name(text); !repo.empty()) {
+    name.repo = repo;
+  } else if (const auto sized = repo_of_short_name(cat(text, "-", name.variant)); !sized.empty()) {
+    name.repo = sized;  // qwen3:0.6b
+    name.variant.clear();
+  }
   return name;
 }
 

@@ -7,7 +7,8 @@
 namespace wick {
 
 // A model of the hub as a user writes it: Org/Name, Org/Name@revision, Org/Name:Q4_K_M (the GGUF file of that type) or
-// Org/Name/file.gguf; the last two take a revision, too: Org/Name@revision:Q4_K_M, Org/Name/file.gguf@revision.
+// Org/Name/file.gguf; the last two take a revision, too: Org/Name@revision:Q4_K_M, Org/Name/file.gguf@revision. A short
+// name (short_names.h) stands for Org/Name: qwen3-0.6b, or qwen3:0.6b.
 struct ModelName {
   std::string repo;  // "Org/Name"; old models have no owner: "Name"
   std::string revision = "main";

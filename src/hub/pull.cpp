@@ -64,7 +64,7 @@ PullOptions PullOptions::of_environment() {
 
 std::optional<PullResult> pull_model(const ModelName& name, const HubCache& cache, const PullOptions& options) {
   const auto stop = [&] { return options.stop && options.stop(); };
-  PullOptions asking = options;  // whoever has no network is told soon
+  PullOptions asking = options;  // without a network it fails soon
   asking.tries = std::min(options.tries, kListingTries);
   const std::string answer = Fetcher(asking, name, stop).text(listing_url(options.endpoint, name), kMostListing);
   if (stop()) return std::nullopt;

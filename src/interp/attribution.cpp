@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "interp/run_with_cache.h"
-#include "ops/embedding.h"
-#include "ops/matmul.h"
+#include "ops/index.h"
+#include "ops/layers/matmul.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -203,7 +203,7 @@ std::vector<Contribution> attribute_neurons(const InterpModel& model, std::span<
     }
   }
   if (all.empty()) {
-    throw Error(ErrorCode::kUnsupported, cat("no layer of this ", model.facts().family, " has neurons to tell apart"));
+    throw Error(ErrorCode::kUnsupported, cat("no layer of this ", model.facts().family, " has single neurons"));
   }
   const auto kept = std::min(all.size(), static_cast<size_t>(top));
   std::partial_sort(all.begin(), all.begin() + static_cast<int64_t>(kept), all.end(),

@@ -46,7 +46,7 @@ Attribution attribute_logit(const InterpModel& model, std::span<const int32_t> t
                             const AttributionOptions& options = {});
 
 // The neurons (inputs of the MLP's last product) of all layers with the largest contributions, by size, at most `top`.
-// Throws Error(kUnsupported) when no layer has neurons to tell apart (experts, Mamba, RWKV).
+// Throws Error(kUnsupported) when no layer has single neurons (experts, Mamba, RWKV).
 std::vector<Contribution> attribute_neurons(const InterpModel& model, std::span<const int32_t> tokens,
                                             const AttributionTarget& target, int64_t top = 20);
 

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "interp/vocab_row.h"
+#include "interp/probes/vocab_row.h"
 
 namespace wick {
 

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/json_write.h"
 #include "base/text.h"
-#include "formats/safetensors.h"
+#include "formats/safetensors/safetensors.h"
 
 namespace wick {
 namespace {

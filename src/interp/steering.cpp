@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/checkpoint.h"
-#include "formats/safetensors_writer.h"
+#include "formats/safetensors/safetensors_writer.h"
 #include "tensor/create.h"
 
 namespace wick {

@@ -9,7 +9,7 @@
 
 namespace wick {
 
-// A direction to push a model in: added to what a point gives, at every token, while it reads and while it answers.
+// A direction to push a model in: added to what a point gives, at every token, in prefill and in decode.
 struct SteeringVector {
   std::string point;   // "blocks.5.hook_resid_post"
   Tensor vector;       // f32 [values of the point]

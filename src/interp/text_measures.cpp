@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "interp/probes/vocab_row.h"
 #include "interp/run_with_cache.h"
-#include "interp/vocab_row.h"
 #include "tensor/create.h"
 
 namespace wick {

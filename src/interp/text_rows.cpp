@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "interp/run_with_cache.h"
+#include "ops/view.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -84,6 +86,17 @@ std::vector<Tensor> text_rows(const InterpModel& model, std::span<const std::vec
 Tensor text_rows(const InterpModel& model, std::span<const std::vector<int32_t>> texts, const std::string& point,
                  TextRow row) {
   return text_rows(model, texts, std::span(&point, 1), row).front();
+}
+
+Tensor token_rows(const InterpModel& model, std::span<const int32_t> tokens, const std::string& point,
+                  const HookSpec& hooks) {
+  check_point(point);
+  CaptureOptions capture;
+  capture.points = {point};
+  capture.logits = LogitRows::kNone;
+  const InterpText text{tokens, &hooks};
+  const Tensor rows = run_with_cache(model, std::span(&text, 1), capture).cache.at(point);
+  return reshape(rows, {rows.dim(0), -1});
 }
 
 }  // namespace wick

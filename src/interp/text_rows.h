@@ -25,4 +25,8 @@ std::vector<Tensor> text_rows(const InterpModel& model, std::span<const std::vec
 Tensor text_rows(const InterpModel& model, std::span<const std::vector<int32_t>> texts, const std::string& point,
                  TextRow row = TextRow::kLast);
 
+// One row per token of a text, f32 [tokens, values] on the host, after the edits of `hooks`. Throws as text_rows.
+Tensor token_rows(const InterpModel& model, std::span<const int32_t> tokens, const std::string& point,
+                  const HookSpec& hooks = {});
+
 }  // namespace wick

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "media/ffmpeg.h"
+#include "media/ffmpeg_program.h"
 #include "media/mono_reader.h"
 #include "media/pcm_source.h"
 #include "media/resampler.h"
@@ -126,7 +127,9 @@ std::unique_ptr<AudioReader> open_input(ByteInput input, const AudioOptions& opt
     if (wav) source = open_wav(input);
     if (!source) {
       const std::string kind = wav ? wav_codec_name(input) : kind_of(input);
-      source = open_with_ffmpeg(std::move(input), kind, options.is_cancelled);
+      const auto program = has_ffmpeg() ? std::nullopt : find_ffmpeg_program();
+      source = program ? open_with_ffmpeg_program(*program, std::move(input), options.is_cancelled)
+                       : open_with_ffmpeg(std::move(input), kind, options.is_cancelled);
     }
   }
   return mono_reader(std::move(source), std::move(name), options);

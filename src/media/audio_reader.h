@@ -50,7 +50,8 @@ class AudioReader {
   virtual int64_t read(std::span<float> out) = 0;
 };
 
-// Opens a sound file, or a video with sound: WAV by itself, everything else with FFmpeg's libraries. What the bytes are
+// Opens a sound file, or a video with sound: WAV by itself, everything else with FFmpeg's libraries or
+// program. What the bytes are
 // decides, not the name. "-" is standard input. Throws Error(kIo) when it cannot be read, Error(kBadFile) when it is
 // damaged or without sound, Error(kUnsupported) when this build cannot read its kind.
 std::unique_ptr<AudioReader> open_audio(const std::filesystem::path& path, const AudioOptions& options = {});

@@ -43,9 +43,16 @@ ByteInput ByteInput::in_memory(std::string name, std::span<const std::byte> byte
   return input;
 }
 
+ByteInput ByteInput::of_reader(std::string name, Reader read) {
+  ByteInput input(std::move(name));
+  input.reader_ = std::move(read);
+  return input;
+}
+
 ByteInput::ByteInput(ByteInput&& other) noexcept
     : name_(std::move(other.name_)),
       file_(std::exchange(other.file_, -1)),
+      reader_(std::move(other.reader_)),
       owns_file_(std::exchange(other.owns_file_, false)),
       memory_(std::exchange(other.memory_, {})),
       owner_(std::move(other.owner_)),
@@ -60,6 +67,7 @@ ByteInput::~ByteInput() {
 }
 
 size_t ByteInput::read_ahead(std::span<std::byte> out) {
+  if (reader_) return reader_(out);
   if (file_ < 0) {
     const auto from = memory_.subspan(static_cast<size_t>(std::min<int64_t>(memory_at_, std::ssize(memory_))));
     const size_t count = std::min(out.size(), from.size());

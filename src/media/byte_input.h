@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +20,10 @@ class ByteInput {
   // `owner` keeps the bytes alive; null when the caller does.
   static ByteInput in_memory(std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
+  // What `read` gives, which fills bytes from the front, waits for one at least and says 0 at the end.
+  using Reader = std::function<size_t(std::span<std::byte> out)>;
+  static ByteInput of_reader(std::string name, Reader read);
+
   ByteInput(ByteInput&& other) noexcept;
   ByteInput& operator=(ByteInput&&) = delete;
   ~ByteInput();
@@ -27,6 +32,7 @@ class ByteInput {
   int64_t position() const { return position_; }
   std::optional<int64_t> size() const { return size_; }  // empty for pipes
   bool can_seek() const { return size_.has_value(); }
+  int regular_file() const { return can_seek() ? file_ : -1; }  // its descriptor; -1 for what is none
 
   // Valid until the next call. Fewer bytes than asked for only at the end.
   std::span<const std::byte> peek(size_t count);
@@ -43,7 +49,8 @@ class ByteInput {
   size_t read_ahead(std::span<std::byte> out);  // straight from the source; 0 at the end
 
   std::string name_;
-  int file_ = -1;  // or memory_
+  int file_ = -1;  // or memory_, or reader_
+  Reader reader_;
   bool owns_file_ = false;
   std::span<const std::byte> memory_;
   std::shared_ptr<const void> owner_;

@@ -26,7 +26,7 @@ constexpr int kCapture = 1, kS16 = 2, kInterleaved = 3;
 constexpr unsigned kRate = 16000, kLatency = 200'000;  // microseconds
 constexpr size_t kFrames = kRate / 10;
 
-// The library would print; its errors are told once, by check().
+// The library would print; its errors are reported once, by check().
 void say_nothing(const char* /*file*/, int /*line*/, const char* /*function*/, int /*error*/, const char* /*format*/,
                  ...) {}
 

@@ -150,7 +150,7 @@ class Inference {
       decoder_.ropes.clear();
       for (LayerKind& kind : decoder_.kinds) kind.rope = -1;
     } else if (!config_.has("rope_theta") && !config_.has("rope_parameters") && !config_.has("rope_scaling")) {
-      throw unknown("its config.json does not say how it tells positions apart: there is no rope_theta");
+      throw unknown("its config.json does not say how it encodes positions: there is no rope_theta");
     }
     // Some rotate neighbouring components, others halves of a head.
     if (config_.has("rotary_dim")) throw unknown("which components its rotary_dim turns together is not said");

@@ -11,6 +11,7 @@ namespace {
 
 // Training, generation, bookkeeping and the kernels of other programs. Names are whole.
 constexpr std::string_view kWithoutEffect[] = {
+    "altup_coef_clip",
     "architectures",
     "attention_softmax_in_fp32",
     "attn_impl",
@@ -35,6 +36,7 @@ constexpr std::string_view kWithoutEffect[] = {
     "is_decoder",
     "keys_to_ignore_at_inference",
     "label2id",
+    "lambda_std_dev",
     "layerdrop",
     "max_length",
     "max_seq_len",
@@ -85,24 +87,29 @@ constexpr std::string_view kPartsWithoutEffect[] = {"dropout", "initializer", "w
 constexpr std::string_view kMatters[] = {
     "add_cross_attention",
     "alibi",
+    "altup_num_inputs",
     "apply_residual_connection_post_layernorm",
     "attention_chunk_size",
+    "attention_k_eq_v",
     "attention_multiplier",
     "attn_logit_softcap",
     "attn_logit_softcapping",
     "attn_temperature_tuning",
     "clip_qkv",
     "embedding_multiplier",
+    "enable_moe_block",
     "final_logit_softcapping",
     "hidden_size_per_layer_input",
     "key_multiplier",
     "kv_lora_rank",
+    "laurel_rank",
     "lm_head_multiplier",
     "logit_scale",
     "logits_scaling",
     "logits_soft_cap",
     "n_shared_experts",
     "num_kv_shared_layers",
+    "per_layer_config",
     "qk_layernorm",
     "query_pre_attn_scalar",
     "residual_multiplier",
@@ -116,6 +123,7 @@ constexpr std::string_view kMatters[] = {
     "topk_group",
     "use_alibi",
     "use_bidirectional_attention",
+    "use_double_wide_mlp",
     "use_qk_norm",
 };
 
@@ -153,26 +161,26 @@ bool is_neutral(std::string_view name, const Json& value) {
   return std::all_of(items.begin(), items.end(), [&](const Json& item) { return is_neutral(name, item); });
 }
 
-Error not_understood(const ConfigReader& config, const Json& setting, bool is_guess) {
+Error not_understood(const ConfigReader& config, const Json& setting, bool is_inferred) {
   const std::string type = config.text("model_type", "");
   return {ErrorCode::kUnsupported,
-          is_guess ? cat("the model_type '", type, "' is not known, and ", setting.place(),
-                         " may change what the model computes in a way that Wick does not know")
-                   : cat(setting.place(), " changes what the model computes in a way that Wick does not know of a '",
-                         type, "'")};
+          is_inferred ? cat("the model_type '", type, "' is not known, and ", setting.place(),
+                            " may change what the model computes in a way that Wick does not know")
+                      : cat(setting.place(), " changes what the model computes in a way that Wick does not know of a '",
+                            type, "'")};
 }
 
-void check_block(const ConfigReader& config, const Json& block, bool is_guess) {
+void check_block(const ConfigReader& config, const Json& block, bool is_inferred) {
   if (!block.is_object()) return;
   for (const auto& [name, value] : block.as_object()) {
     if (value.is_object()) {
-      if (config.was_read(value)) check_block(config, value, is_guess);
+      if (config.was_read(value)) check_block(config, value, is_inferred);
       continue;
     }
     if (config.was_read(value) || is_one_of(name, kBlockWithoutEffect) || is_without_effect(name) ||
         is_neutral(name, value))
       continue;
-    throw not_understood(config, value, is_guess);
+    throw not_understood(config, value, is_inferred);
   }
 }
 
@@ -186,14 +194,15 @@ bool is_without_effect(std::string_view name) {
          std::any_of(std::begin(kPartsWithoutEffect), std::end(kPartsWithoutEffect), has);
 }
 
-void check_settings(const ConfigReader& config, bool is_guess) {
+void check_settings(const ConfigReader& config, bool is_inferred) {
   for (const auto& [name, value] : config.json().as_object()) {
     if (is_one_of(name, kBlocks)) {
-      check_block(config, value, is_guess);
+      check_block(config, value, is_inferred);
       continue;
     }
     if (config.was_read(value) || is_neutral(name, value)) continue;
-    if (is_guess ? !is_without_effect(name) : is_one_of(name, kMatters)) throw not_understood(config, value, is_guess);
+    if (is_inferred ? !is_without_effect(name) : is_one_of(name, kMatters))
+      throw not_understood(config, value, is_inferred);
   }
 }
 

@@ -46,8 +46,10 @@ RopeKind kind_named(const Json& scaling, const std::string& name) {
   if (name == "llama3") return RopeKind::kLlama3;
   if (name == "yarn") return RopeKind::kYarn;
   if (name == "longrope" || name == "su") return RopeKind::kLongRope;
-  throw Error(ErrorCode::kUnsupported, cat(scaling.place(), " asks for the rope kind '", name,
-                                           "'; known are default, linear, dynamic, llama3, yarn and longrope"));
+  if (name == "proportional") return RopeKind::kProportional;
+  throw Error(ErrorCode::kUnsupported,
+              cat(scaling.place(), " asks for the rope kind '", name,
+                  "'; known are default, linear, dynamic, llama3, yarn, longrope and proportional"));
 }
 
 }  // namespace
@@ -143,6 +145,11 @@ RopeConfig read_rope(const ConfigReader& config, int64_t head_dim, int64_t max_p
   const Json* kind = config.member(scaling, "rope_type");
   if (!kind) kind = older;
   rope.kind = kind ? kind_named(scaling, kind->as_text()) : RopeKind::kDefault;
+
+  if (rope.kind == RopeKind::kProportional) {
+    rope.turned_pairs = rope.dim / 2;
+    rope.dim = head_dim;
+  }
 
   const double original =
       number("original_max_position_embeddings",

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "ops/draw_tokens.h"
+#include "ops/layers/draw_tokens.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -120,7 +120,7 @@ std::optional<Tensor> DecodeGraphs::run(const ForwardBatch& batch, const KvCache
     const DecodeInputs inputs = inputs_of(packed, tables.size(), entry.memory);
     entry.ids = inputs.ids;
     try {
-      entry.graph = record_graph(device, [&] { entry.logits = forward(inputs); });
+      entry.graph = capture_graph(device, [&] { entry.logits = forward(inputs); });
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnsupported) throw;
       refused_ = true;

@@ -23,15 +23,15 @@ struct DecodeInputs {
   InlineVector<RopeRows, kMostRopes> ropes;  // one per table
 };
 
-// Passes that write one token for each of some sequences, recorded as graphs: hundreds of kernels are then started at
-// once. There is one graph for each number of sequences and (by powers of two) length of their block tables, recorded
-// when it is needed the second time. Thread-safe.
+// Decode steps of some sequences, captured as graphs: hundreds of kernels are then started at once. There is one graph
+// for each number of sequences and (by powers of two) length of their block tables, captured when it is needed the
+// second time. Thread-safe.
 class DecodeGraphs {
  public:
   static constexpr size_t kMostSequences = 64;
 
   // The logits of `forward` for this batch, through a graph. Empty where there is none (yet): the caller goes on as
-  // usual. `forward` is called while recording and must read nothing but its argument, weights and the cache.
+  // usual. `forward` is called while capturing and must read nothing but its argument, weights and the cache.
   std::optional<Tensor> run(const ForwardBatch& batch, const KvCache& cache, const std::vector<RopeTable>& tables,
                             Device device, FunctionRef<Tensor(const DecodeInputs&)> forward);
 
@@ -49,7 +49,7 @@ class DecodeGraphs {
 
   std::mutex mutex_;
   std::vector<Entry> entries_;
-  bool refused_ = false;  // the model does something that cannot be recorded
+  bool refused_ = false;  // the model does something that cannot be captured
 };
 
 }  // namespace wick

@@ -3,21 +3,25 @@
 #include <optional>
 #include <vector>
 
+#include "models/adapter_slots.h"
 #include "models/decode_graphs.h"
 #include "models/decoder_config.h"
 #include "models/language_model.h"
 #include "models/weight_loader.h"
+#include "nn/altup.h"
 #include "nn/attention.h"
 #include "nn/latent_attention.h"
+#include "nn/layer_inputs.h"
 #include "nn/mlp.h"
 #include "nn/moe.h"
-#include "nn/short_conv.h"
+#include "nn/recurrent/mixer.h"
 
 namespace wick {
 
 struct DecoderStep;
 
-// One layer: a mixer (attention or a short convolution) and an MLP (or experts), each adding to the residual stream.
+// One layer: a mixer (attention, or one that carries a state, or both side by side) and an MLP (or experts), each
+// adding to the residual stream. Either may be missing.
 struct DecoderLayer {
   int index = 0;
   LayerKind kind;
@@ -25,20 +29,37 @@ struct DecoderLayer {
   float residual_scale = 1;
   Norm attn_norm, attn_post_norm, mlp_norm, mlp_post_norm;
   Attention attention;
+  float attention_scale = 1;              // of what attention adds
   std::optional<LatentAttention> latent;  // instead
-  ShortConv convolution;
+  std::shared_ptr<const RecurrentMixer> recurrent;
   Mlp mlp;
   Moe moe;
-  size_t kv_index = 0;     // among the layers with attention
-  size_t state_index = 0;  // among the layers with convolution
+  std::shared_ptr<const RecurrentMixer> recurrent_mlp;           // instead
+  Norm beside_norm, beside_mlp_post_norm, beside_moe_post_norm;  // of experts beside the MLP
+  Laurel laurel;
+  LayerInput input;
+  std::optional<AltUp> altup;
+  Tensor scale;                                 // f32 [1]: of the stream behind the layer; undefined: none
+  size_t kv_index = 0;                          // among the layers with attention
+  size_t state_index = 0, mlp_state_index = 0;  // of a sequence's tensors, the first of the recurrent mixer
 
-  // `keep` [rows]: which rows are needed behind this layer; undefined: all.
+  // `keep` [rows]: which rows are needed behind this layer; undefined: all. x is [rows, hidden], with AltUp
+  // [rows, copies, hidden].
   Tensor operator()(const Tensor& x, const DecoderStep& step, const Tensor& keep) const;
 
  private:
+  // The stream shown to the hooks; of several copies, the one that layers compute with.
+  Tensor show(HookPoint point, const Tensor& stream, const DecoderStep& step) const;
+  // Attention and MLP, one after the other.
+  Tensor run_halves(const Tensor& pre, const DecoderStep& step, const Tensor& keep) const;
+  Tensor run_feed_forward(const Tensor& mid, const DecoderStep& step) const;
+  Tensor run_altup(const Tensor& pre, const DecoderStep& step, const Tensor& keep) const;
+  Tensor layer_input(const Tensor& x, const DecoderStep& step, const Tensor& keep) const;
   // Both give what they add to the residual stream; plus `residual`, where that is defined.
   Tensor mix(const LinearInput& input, const Tensor& residual, const DecoderStep& step, const Tensor& keep) const;
+  Tensor attend(const LinearInput& input, const Tensor& residual, const DecoderStep& step, const Tensor& keep) const;
   Tensor feed_forward(const LinearInput& input, const Tensor& residual, const DecoderStep& step) const;
+  Tensor mlp_and_experts(const Tensor& x, const DecoderStep& step) const;
   template <typename Part>
   Tensor add_to(const Tensor& stream, HookPoint point, const Norm& post_norm, const DecoderStep& step,
                 const Part& part) const;
@@ -57,31 +78,47 @@ class Decoder final : public LanguageModel {
   Tensor project_to_vocab(const Tensor& rows, bool final_norm) const override;
   StreamReader stream_reader() const override;
   StreamWriter stream_writer(int layer, HookPoint point) const override;
+  int64_t add_adapter(const std::vector<LoraModule>& modules, float scale, const std::string& name) override;
 
  protected:
   Tensor run(const ForwardBatch& batch, const KvCache& cache) const override;
 
  private:
+  Tensor run_step(const ForwardBatch& batch, const KvCache& cache) const;
   Tensor ids_of(const ForwardBatch& batch) const;  // i64 [tokens], on the device
   // Embeddings of the tokens `ids` (i64 [rows], on the device).
   Tensor embed(const Tensor& ids, const ForwardBatch& batch, const DecoderStep& step) const;
+  // What the step's layers read besides the stream, for tokens `ids` with embeddings x.
+  void prepare(DecoderStep& step, const Tensor& ids, const Tensor& x) const;
+  // Layers that do more than add to the stream what attention and MLP give.
+  bool only_adds() const;
   // All layers, the norm and the logits of the `wanted` rows (undefined: all).
   Tensor continue_from(Tensor x, const DecoderStep& step, const Tensor& wanted) const;
   Tensor logits(const LinearInput& input) const;
   // What the queries of the step's rows are multiplied with, f32 [rows, 1, 1]; undefined where nothing grows.
   Tensor query_growth(const DecoderStep& step) const;
   DecoderLayer load_layer(int index, WeightLoader& loader);
+  void offer_linears();  // to adapters
+  // Which rows have which adapters; empty when none has one.
+  std::vector<AdaptedRows> adapted_rows(const ForwardBatch& batch) const;
+  void add_state(const RecurrentMixer& mixer, size_t& index);
+  void check_states(const ForwardBatch& batch) const;
 
   DecoderConfig config_;
   Device device_;
   Tensor embedding_, positions_;
   Tensor query_growth_;  // f32 [positions, 1]; undefined: none
   Norm embed_norm_;
+  LayerEmbeddings layer_embeddings_;
+  AltUpEnds altup_;
   std::vector<DecoderLayer> layers_;
   Norm final_norm_;
   Linear head_;
   std::vector<RopeTable> ropes_;
+  std::vector<Shape> state_shapes_;  // of all that a sequence carries
   mutable DecodeGraphs graphs_;
+  AdapterSlots adapters_;
+  std::vector<int64_t> adapters_everywhere_;
 };
 
 }  // namespace wick

@@ -1,5 +1,6 @@
 #include "models/decoder_config.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -19,12 +20,11 @@ void check_count(const DecoderConfig& config, const char* name, int64_t value, i
   if (value < 1 || value > most) throw bad(config, cat(name, " = ", value, ", expected 1 to ", most));
 }
 
-void check_rope(const DecoderConfig& config, const RopeConfig& rope) {
+void check_rope(const DecoderConfig& config, const RopeConfig& rope, int64_t head_dim) {
   if (!(rope.theta > 0) || !(rope.theta < 1e15))
     throw bad(config, cat("rope_theta = ", rope.theta, ", expected a number above 0"));
-  if (rope.dim < 2 || rope.dim % 2 != 0 || rope.dim > config.head_dim) {
-    throw bad(config,
-              cat(rope.dim, " of ", config.head_dim, " components of a head turn, expected an even number within it"));
+  if (rope.dim < 2 || rope.dim % 2 != 0 || rope.dim > head_dim) {
+    throw bad(config, cat(rope.dim, " of ", head_dim, " components of a head turn, expected an even number within it"));
   }
   if (!(rope.factor > 0) || !(rope.factor < 1e6)) throw bad(config, cat("a rope factor of ", rope.factor));
   const bool needs_original =
@@ -68,30 +68,73 @@ void check_moe(const DecoderConfig& config, const MoeConfig& moe) {
   }
 }
 
+void check_attention(const DecoderConfig& config) {
+  check_count(config, "num_attention_heads", config.heads, kMostHeads);
+  check_count(config, "num_key_value_heads", config.kv_heads, kMostHeads);
+  check_count(config, "head_dim", config.head_dim, 1 << 16);
+  check_count(config, "max_position_embeddings", config.max_positions, int64_t{1} << 31);
+}
+
+void check_layer_attention(const DecoderConfig& config, size_t index) {
+  const LayerKind& kind = config.kinds[index];
+  const int64_t head_dim = head_dim_of(config, kind), kv_heads = kv_heads_of(config, kind);
+  check_count(config, "head_dim", head_dim, 1 << 16);
+  check_count(config, "num_key_value_heads", kv_heads, kMostHeads);
+  if (config.heads % kv_heads != 0) {
+    throw bad(config, cat(config.heads, " query heads share ", kv_heads, " key heads, which does not divide"));
+  }
+  if (kind.window < 0 || kind.window > (int64_t{1} << 31)) throw bad(config, cat("sliding_window = ", kind.window));
+  if (kind.chunk < 0 || kind.chunk > (int64_t{1} << 31)) throw bad(config, cat("attention_chunk_size = ", kind.chunk));
+  if (config.differential && kv_heads % 2 != 0) {
+    throw bad(config, cat("that ", kv_heads, " key heads fall into two halves"));
+  }
+  if (kind.rope >= 0 && static_cast<size_t>(kind.rope) < config.ropes.size()) {
+    check_rope(config, config.ropes[static_cast<size_t>(kind.rope)], head_dim);
+  }
+  if (kind.kv_from < 0) return;
+  const LayerKind& owner = config.kinds[std::min(static_cast<size_t>(kind.kv_from), index)];
+  if (&owner == &kind || owner.kv_from >= 0 || !owner.attention || config.latent || config.differential ||
+      config.qk_norm_after_rope || config.qk_norm == QkNorm::kWholeRow || head_dim_of(config, owner) != head_dim ||
+      kv_heads_of(config, owner) != kv_heads) {
+    throw bad(config, cat("that layer ", index, " shares keys and values with layer ", kind.kv_from,
+                          ", which has none of that kind"));
+  }
+}
+
 }  // namespace
+
+int64_t head_dim_of(const DecoderConfig& config, const LayerKind& kind) {
+  return kind.head_dim > 0 ? kind.head_dim : config.head_dim;
+}
+
+int64_t kv_heads_of(const DecoderConfig& config, const LayerKind& kind) {
+  return kind.kv_heads > 0 ? kind.kv_heads : config.kv_heads;
+}
+
+bool DecoderConfig::has_attention() const {
+  return std::any_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.attention; });
+}
 
 void check_decoder_config(const DecoderConfig& config) {
   check_count(config, "num_hidden_layers", config.layers, 4096);
   check_count(config, "hidden_size", config.hidden);
-  check_count(config, "num_attention_heads", config.heads, kMostHeads);
-  check_count(config, "num_key_value_heads", config.kv_heads, kMostHeads);
-  check_count(config, "head_dim", config.head_dim, 1 << 16);
   check_count(config, "vocab_size", config.vocabulary);
-  check_count(config, "max_position_embeddings", config.max_positions, int64_t{1} << 31);
-  if (config.heads % config.kv_heads != 0) {
-    throw bad(config, cat(config.heads, " query heads share ", config.kv_heads, " key heads, which does not divide"));
-  }
+  if (config.has_attention()) check_attention(config);
   if (!(config.norm_eps >= 0) || !(config.norm_eps < 1)) throw bad(config, cat("a norm epsilon of ", config.norm_eps));
   if (static_cast<int64_t>(config.kinds.size()) != config.layers) {
     throw bad(config, cat("the kinds of ", config.kinds.size(), " layers and num_hidden_layers = ", config.layers));
   }
-  bool dense = false, sparse = false, convolution = false;
-  for (const LayerKind& kind : config.kinds) {
-    (kind.sparse ? sparse : dense) = true;
-    convolution |= kind.convolution;
-    if (kind.window < 0 || kind.window > (int64_t{1} << 31)) throw bad(config, cat("sliding_window = ", kind.window));
+  bool dense = false, sparse = false;
+  int64_t head_dim = config.head_dim;
+  for (size_t i = 0; i < config.kinds.size(); ++i) {
+    const LayerKind& kind = config.kinds[i];
+    if (kind.feed_forward) (kind.sparse ? sparse : dense) = true;
+    if (kind.attention) check_layer_attention(config, i);
+    head_dim = std::max(head_dim, head_dim_of(config, kind));
+    check_count(config, "the size of a layer's MLP", kind.intermediate + 1);
   }
-  if (dense) check_count(config, "intermediate_size", config.intermediate);
+  dense |= sparse && config.moe && config.moe->beside_mlp;
+  if (dense && !config.recurrent_mlp) check_count(config, "intermediate_size", config.intermediate);
   if (const auto& latent = config.latent) {
     check_count(config, "kv_lora_rank", latent->rank, 1 << 16);
     check_count(config, "q_lora_rank", latent->q_rank + 1);
@@ -111,9 +154,19 @@ void check_decoder_config(const DecoderConfig& config) {
     }
   }
   if (sparse) check_moe(config, config.moe.value_or(MoeConfig{}));
-  if (convolution) check_count(config, "conv_L_cache", config.conv_taps, 1024);
   if (config.ropes.size() > kMostRopes) throw bad(config, cat(config.ropes.size(), " kinds of rope"));
-  for (const RopeConfig& rope : config.ropes) check_rope(config, rope);
+  for (const RopeConfig& rope : config.ropes) check_rope(config, rope, head_dim);
+  check_count(config, "hidden_size_per_layer_input", config.layer_input + 1, 1 << 16);
+  check_count(config, "vocab_size_per_layer_input", config.layer_vocabulary + 1);
+  check_count(config, "laurel_rank", config.laurel_rank + 1);
+  if (const auto& altup = config.altup) {
+    check_count(config, "altup_num_inputs", altup->copies, 64);
+    check_count(config, "altup_active_idx", altup->active + 1, altup->copies);
+    if (altup->copies < 2 || config.layer_input < 1) throw bad(config, "AltUp with nothing to tell its copies apart");
+  }
+  if (config.parallel && (config.altup || config.layer_input > 0 || config.laurel_rank > 0 || config.layer_scale)) {
+    throw bad(config, "that attention and MLP read the same input in layers with inputs of their own");
+  }
 }
 
 }  // namespace wick

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +13,9 @@
 #include "nn/rope.h"
 
 namespace wick {
+
+class RecurrentMixer;
+class WeightLoader;
 
 // What tensors are called, without ".weight". Empty: the family has none.
 struct DecoderNames {
@@ -34,7 +39,6 @@ struct DecoderNames {
   std::string router = "mlp.gate", experts = "mlp.experts.";
   std::string selection_bias = "mlp.gate.e_score_correction_bias";  // the whole name
   std::string shared = "mlp.shared_expert.", shared_gate = "mlp.shared_expert_gate";
-  std::string conv = "conv.";
   std::string activation = "mlp.act_fn.";  // of activations with weights
 };
 
@@ -43,6 +47,7 @@ enum class QkNorm : uint8_t { kNone, kPerHead, kWholeRow };
 struct MoeConfig {
   Routing routing;
   int64_t intermediate = 0;
+  bool beside_mlp = false;          // experts and an MLP on each layer, as Gemma 4 adds them up
   int64_t shared_intermediate = 0;  // 0: no shared expert
   bool shared_gate = false;
   bool selection_bias = false;
@@ -64,13 +69,39 @@ struct QueryGrowth {
   int64_t offset = 0;
 };
 
+// Loads a recurrent mixer of the layer whose tensors' names begin with `layer`: "model.layers.3.".
+using MixerLoader =
+    std::function<std::shared_ptr<const RecurrentMixer>(WeightLoader& loader, const std::string& layer)>;
+
+// Copies of the residual stream (AltUp), and which of them layers compute with.
+struct AltUpConfig {
+  int64_t copies = 0, active = 0;
+  bool scale = false;  // that copy on its way to the layer's own input
+};
+
 // What one layer does differently from the next.
 struct LayerKind {
-  bool convolution = false;  // a short convolution instead of attention
+  bool attention = true;
+  bool recurrent = false;    // a recurrent mixer, in place of attention or beside it on the same input
+  bool feed_forward = true;  // false: nothing stands behind the mixer
   int64_t window = 0;        // tokens that attention sees; 0: all
+  int64_t chunk = 0;         // of those, attention sees the ones in its own chunk of so many; 0: all
   int rope = 0;              // index into DecoderConfig::ropes; -1: positions are not rotated
   bool query_growth = false;
-  bool sparse = false;  // experts instead of one MLP
+  bool qk_norm = true;           // where the model has such norms
+  bool sparse = false;           // experts instead of one MLP
+  int kv_from = -1;              // the earlier layer whose keys and values attention uses; -1: its own
+  bool keys_are_values = false;  // one projection gives both
+  // 0: as the model says.
+  int64_t kv_heads = 0, head_dim = 0, intermediate = 0;
+  std::optional<double> cut;  // Mlp::cut
+
+  bool mixes() const { return attention || recurrent; }
+  // A recurrent mixer or nothing in place of attention.
+  void replace_attention(bool by_recurrent) {
+    attention = false;
+    recurrent = by_recurrent;
+  }
 };
 
 inline constexpr int64_t kMostHeads = 1 << 16;
@@ -82,7 +113,7 @@ struct DecoderConfig {
   int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
   int64_t intermediate = 0, vocabulary = 0, max_positions = 0;
   int64_t position_offset = 0;  // rows of the table of positions before the first one
-  int64_t classes = 0;          // that the head tells apart, when they are not the tokens; 0: they are
+  int64_t classes = 0;          // that the head predicts, when they are not the tokens; 0: they are
   DecoderNames names;
 
   NormKind norm = NormKind::kRms;
@@ -93,8 +124,11 @@ struct DecoderConfig {
   QkNorm qk_norm = QkNorm::kNone;
   NormKind qk_norm_kind = NormKind::kRms;
   bool qk_norm_after_rope = false;
+  bool qk_norm_weights = true;
+  bool value_norm = false;  // an RMS norm without weights over each head's values
 
-  bool parallel = false;  // attention and MLP read the same input
+  bool parallel = false;         // attention and MLP read the same input
+  bool gated_attention = false;  // q gives each head's gate behind its query: sigmoid(gate) * values
   bool gated = true;
   bool transposed = false;  // Hugging Face files keep o, up and down as [in, out]
   Activation activation = Activation::kSilu;
@@ -106,19 +140,33 @@ struct DecoderConfig {
   bool sinks = false;
   std::vector<float> alibi_slopes;  // one per head; empty: no ALiBi
   float clip_qkv = 0;
+  bool differential = false;  // attention is the difference of two halves of the heads
 
   std::optional<float> attention_scale;  // 1 / sqrt(head_dim) when empty
   std::optional<QueryGrowth> query_growth;
   float attention_soft_cap = 0, logit_soft_cap = 0;
   float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
+  float attention_out_scale = 1;                // of what attention adds
+  float mlp_gate_scale = 1, mlp_out_scale = 1;  // of the gate before it is activated; of what the MLP adds
 
   std::vector<RopeConfig> ropes;  // at most kMostRopes; empty: nothing is rotated
   std::vector<LayerKind> kinds;   // one per layer
   std::optional<MoeConfig> moe;
   std::optional<LatentConfig> latent;  // instead of keys and values per head
-  int64_t conv_taps = 0;               // of convolution layers
-  bool conv_bias = false;
+  // Embeddings that each layer has for itself: their size, 0: none, and how many tokens have some of their own.
+  int64_t layer_input = 0, layer_vocabulary = 0;
+  bool layer_scale = false;  // the stream is multiplied by a number behind each layer
+  int64_t laurel_rank = 0;   // 0: none
+  std::optional<AltUpConfig> altup;
+  MixerLoader recurrent;      // of layers that are recurrent
+  MixerLoader recurrent_mlp;  // one that stands in place of MLPs; empty: they are usual ones
+
+  bool has_attention() const;  // on any layer
 };
+
+// Of a layer's attention.
+int64_t head_dim_of(const DecoderConfig& config, const LayerKind& kind);
+int64_t kv_heads_of(const DecoderConfig& config, const LayerKind& kind);
 
 // Throws Error(kBadFile) naming the setting that is out of range or contradicts another.
 void check_decoder_config(const DecoderConfig& config);

@@ -34,8 +34,8 @@ PagedRows paged_rows(const ForwardBatch& batch, Device device) {
 }  // namespace
 
 DecoderStep::DecoderStep(const ForwardBatch& batch, const KvCache& kv, const std::vector<RopeTable>& rope_tables,
-                         Device device, size_t convolution_layers)
-    : cache(kv), tables(rope_tables), convolutions(convolution_layers) {
+                         Device device)
+    : cache(kv), tables(rope_tables) {
   position_ids = empty({static_cast<int64_t>(batch.tokens.size())}, DType::kI64);
   auto* position = position_ids.mutable_data<int64_t>();
   positions = {position, batch.tokens.size()};
@@ -45,9 +45,7 @@ DecoderStep::DecoderStep(const ForwardBatch& batch, const KvCache& kv, const std
   int64_t begin = 0;
   for (const SequenceRows& rows : batch.sequences) {
     hooks.add(begin, positions.subspan(static_cast<size_t>(begin), static_cast<size_t>(rows.tokens)), rows.hooks);
-    for (size_t i = 0; i < convolution_layers; ++i) {
-      convolutions[i].push_back({begin, rows.tokens, rows.state->tensors[i]});
-    }
+    if (rows.state && !rows.state->empty()) states.push_back({begin, rows.tokens, rows.state->tensors.data()});
     begin += rows.tokens;
   }
   if (kv.layers() > 0) attention.rows = paged_rows(batch, device);

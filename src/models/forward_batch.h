@@ -27,7 +27,9 @@ struct SequenceRows {
   const SequenceHooks* hooks = nullptr;
   // Of the whole sequence, however it is cut: those at other positions than this part's are passed over. Ascending, and
   // no two at one position. The tokens that they replace count only as places.
-  std::span<const InputEmbeddings> embeddings;
+  std::span<const InputEmbeddings> embeddings = {};
+  // Numbers of the model's adapters, in ascending order; null: those that it was loaded with.
+  const std::vector<int64_t>* adapters = nullptr;
 };
 
 // Tokens of any number of sequences in one flat list. The forward pass of every model takes this and nothing else.

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/concat.h"
-#include "ops/index_select.h"
-#include "ops/narrow.h"
+#include "ops/index.h"
+#include "ops/rearrange.h"
+#include "ops/view.h"
 #include "tensor/create.h"
 
 namespace wick {

@@ -50,7 +50,12 @@ void check_sequence(const SequenceRows& rows, size_t index, const ModelFacts& fa
   if (facts.max_context > 0 && end > facts.max_context) {
     throw bad(cat("sequence ", index, " reaches position ", end, ", the model's context is ", facts.max_context));
   }
-  if (facts.recurrent && (!rows.state || rows.state->empty())) throw bad(cat("sequence ", index, " has no state"));
+  if (facts.recurrent && (!rows.state || rows.state->empty())) {
+    throw bad(cat("sequence ", index, " has no state",
+                  facts.source_positions > 0
+                      ? cat(": a ", facts.family, " continues no text by itself, it has an encoder")
+                      : std::string()));
+  }
   if (facts.kv_layers.empty()) return;
   const int64_t needed = kv_blocks_for(end);
   if (static_cast<int64_t>(rows.blocks.size()) < needed) {
@@ -120,12 +125,20 @@ void LanguageModel::check_files() const {
   if (const std::string what = problem(); !what.empty()) throw Error(ErrorCode::kBadFile, what);
 }
 
+RecurrentState LanguageModel::encode_source(std::span<const int32_t> /*tokens*/, DType /*dtype*/) const {
+  throw Error(ErrorCode::kUnsupported, cat(facts_.family, " models have no encoder"));
+}
+
 Tensor LanguageModel::project_to_vocab(const Tensor& /*rows*/, bool /*final_norm*/) const {
   throw Error(ErrorCode::kUnsupported, cat(facts_.family, " models have no projection to the vocabulary"));
 }
 
 StreamReader LanguageModel::stream_reader() const {
   throw Error(ErrorCode::kUnsupported, cat(facts_.family, " models do not show how they read the residual stream"));
+}
+
+int64_t LanguageModel::add_adapter(const std::vector<LoraModule>&, float, const std::string&) {
+  throw Error(ErrorCode::kUnsupported, cat("models of the family '", facts_.family, "' take no adapters"));
 }
 
 }  // namespace wick

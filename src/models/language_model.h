@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "formats/adapters/lora_file.h"
 #include "models/forward_batch.h"
 #include "models/stream_weights.h"
 #include "nn/kv_cache.h"
@@ -25,9 +26,12 @@ struct ModelFacts {
   // Tokens that a token sees, itself among them, in the attention layer that sees furthest. Blocks before them may be
   // given up. 0: a layer sees everything, or there is no attention.
   int64_t window = 0;
-  bool recurrent = false;         // sequences need a state from new_state()
-  bool takes_embeddings = false;  // sequences may bring InputEmbeddings
-  bool takes_drawn = false;       // batches may bring tokens that the device has drawn
+  // Tokens of a text that the model reads with an encoder before it generates; 0: it has none, and continues prompts.
+  int64_t source_positions = 0;
+  bool recurrent = false;             // sequences need a state from new_state() or encode_source()
+  bool takes_embeddings = false;      // sequences may bring InputEmbeddings
+  std::vector<std::string> adapters;  // their names, by number; empty ones are on every sequence that names none
+  bool takes_drawn = false;           // batches may bring tokens that the device has drawn
 };
 
 // A model that continues sequences of tokens. Immutable once loaded: any number of threads may run passes over
@@ -41,11 +45,21 @@ class LanguageModel {
   // The state before the first token; empty for models that need none.
   virtual RecurrentState new_state() const { return {}; }
 
-  // One pass: reads tokens, extends the cache and the states, returns logits f32 [logit_rows, vocabulary]. A row's
+  // What the encoder makes of a text, for models with source_positions: the state of sequences that look at it, which
+  // may share it, as passes do not change it. `dtype`: f32, f16 or bf16. Throws Error(kInvalidArgument) for texts that
+  // the encoder does not take, Error(kUnsupported) for models without one.
+  virtual RecurrentState encode_source(std::span<const int32_t> tokens, DType dtype) const;
+
+  // One pass: takes tokens, extends the cache and the states, returns logits f32 [logit_rows, vocabulary]. A row's
   // logits depend on its sequence alone, bit for bit: not on other sequences, chunks or threads. Throws
   // Error(kInvalidArgument) for tokens outside the vocabulary and rows that do not fit each other, before anything is
   // written; Error(kBadFile) when a file that it reads was changed, before or while it was read.
   Tensor forward(const ForwardBatch& batch, const KvCache& cache) const;
+
+  // Loads an adapter and returns its number, counted from 0. Sequences whose rows name no adapters have those without a
+  // name. Not while passes are under way. Throws Error(kUnsupported) for families that take none and modules that are
+  // not theirs.
+  virtual int64_t add_adapter(const std::vector<LoraModule>& modules, float scale, const std::string& name);
 
   // The files whose bytes passes read; who loads a model says it.
   void set_files(std::vector<std::shared_ptr<const MappedFile>> files) { files_ = std::move(files); }

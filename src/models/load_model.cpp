@@ -2,30 +2,19 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "formats/gguf_config.h"
+#include "formats/gguf/gguf_config.h"
 #include "models/auto_config.h"
 #include "models/config_check.h"
 #include "models/decoder.h"
+#include "models/encoder_decoder/encoder_decoder.h"
+#include "models/encoders/encoder_config.h"
+#include "models/load_parts.h"
 #include "models/name_prefix.h"
 #include "models/registry.h"
 #include "tensor/arena.h"
 
 namespace wick {
 namespace {
-
-// "backbone.layers." where "backbone.layers.0.norm.weight" is wanted.
-std::string layer_prefix(const std::vector<WantedTensor>& wanted) {
-  for (const WantedTensor& tensor : wanted) {
-    const size_t number = tensor.name.find(".0.");
-    if (number != std::string::npos) return tensor.name.substr(0, number + 1);
-  }
-  return "layers.";
-}
-
-std::string file_name(const WeightSource& source) {
-  const auto& files = source.checkpoint().files();
-  return files.empty() ? "the model" : files.front()->path().string();
-}
 
 // A model as it can be built, twice: first to list its tensors, then to load them.
 class ModelBuilder {
@@ -43,30 +32,39 @@ class ModelBuilder {
     }
     const std::string type = config_->text("model_type", "");
     check_not_refused(type);
-    const Family* family = find_family(type);
-    plan_.family = type;
-    if (family && family->own) {
-      own_ = family->own;
+    if (is_encoder_decoder(source)) {
+      plan_.family = type;
+      both_ = read_encoder_decoder_config(*config_, source);
       return;
     }
+    if (is_encoder_family(type)) {
+      throw Error(
+          ErrorCode::kUnsupported,
+          cat("of a '", type, "' the encoder is read, which writes no text: `wick embed` makes vectors with it"));
+    }
+    const Family* family = find_family(type);
+    plan_.family = type;
     plan_.inferred = !family;
     decoder_ = family ? family->decoder(*config_) : infer_decoder_config(*config_, source);
     check_decoder_config(decoder_);
     find_prefix(source, decoder_.names);
-    layers_ = decoder_.names.layers;
   }
 
   std::unique_ptr<LanguageModel> build(WeightLoader& loader) const {
-    if (own_) return own_(*config_, loader, options_);
+    if (both_) return std::make_unique<EncoderDecoder>(*both_, loader, options_);
     return std::make_unique<Decoder>(decoder_, loader, options_);
   }
 
   ModelPlan plan() {
+    if (both_) {
+      const std::string stacks[] = {both_->encoder.names.layers, both_->decoder.names.layers};
+      plan_.preflight = preflight_parts(source_, stacks, [&](WeightLoader& loader) { build(loader); });
+      return plan_;
+    }
     WeightLoader listing = WeightLoader::listing();
     build(listing);
     check_settings(*config_, plan_.inferred);
-    plan_.preflight =
-        preflight(source_, listing.wanted(), own_ ? layer_prefix(listing.wanted()) : layers_, plan_.inferred);
+    plan_.preflight = preflight(source_, listing.wanted(), decoder_.names.layers, plan_.inferred);
     return plan_;
   }
 
@@ -74,9 +72,8 @@ class ModelBuilder {
   const WeightSource& source_;
   const ModelOptions& options_;
   std::optional<ConfigReader> config_;
+  std::optional<EncoderDecoderConfig> both_;
   DecoderConfig decoder_;
-  decltype(Family::own) own_ = nullptr;
-  std::string layers_;
   ModelPlan plan_;
 };
 
@@ -106,6 +103,9 @@ std::unique_ptr<LanguageModel> load_model(const WeightSource& source, const Mode
   const bool reads_files = options.quantize == "auto" && options.device == Device::cpu();
   for (const auto& file : source.checkpoint().files()) {
     if (reads_files) file->map_if_in_memory();
+  }
+  for (const LoraChoice& lora : options.loras) {
+    model->add_adapter(read_lora(lora.path, source), lora.scale, lora.name);
   }
   if (reads_files) model->set_files(source.checkpoint().files());
   if (options.progress) options.progress(total, total);

@@ -85,7 +85,7 @@ std::string PreflightReport::sentence() const {
 }
 
 PreflightReport preflight(const WeightSource& source, const std::vector<WantedTensor>& wanted,
-                          const std::string& layers, bool is_guess) {
+                          const std::string& layers, bool is_inferred) {
   PreflightReport report;
   report.wanted = static_cast<int64_t>(wanted.size());
   const std::vector<std::string> names = source.names();
@@ -105,10 +105,9 @@ PreflightReport preflight(const WeightSource& source, const std::vector<WantedTe
       report.missing.push_back({tensor, first ? std::string(nearest(tensor.name, candidates)) : std::string()});
       continue;
     }
-    const bool gguf = source.checkpoint().kind() == Checkpoint::Kind::kGguf;
-    const TensorEntry* entry = !gguf ? source.checkpoint().find(tensor.name) : nullptr;
-    const bool same = !entry || entry->shape.numel() == tensor.shape.numel();
-    if (!same) report.mismatched.push_back({tensor, entry->shape});
+    const std::optional<Shape> shape = source.stored_shape(tensor.name);
+    const bool same = !shape || shape->numel() == tensor.shape.numel();
+    if (!same) report.mismatched.push_back({tensor, *shape});
   }
   std::set<std::string, std::less<>> forms_of;
   for (const WantedTensor& tensor : wanted) {
@@ -118,7 +117,7 @@ PreflightReport preflight(const WeightSource& source, const std::vector<WantedTe
   for (const std::string& name : names) {
     int64_t layer = 0;
     const std::string_view rest = within_layer(name, layers, &layer);
-    if (rest.empty() && is_guess && !asked.contains(name) && !is_ignored(name)) report.unused.push_back(name);
+    if (rest.empty() && is_inferred && !asked.contains(name) && !is_ignored(name)) report.unused.push_back(name);
     if (rest.empty() || layer >= layer_count || covered.contains(rest) || is_ignored(name)) continue;
     // Experts may be stacked, numbered or fused: their forms are many, and their sizes are checked when they are read.
     if (rest.find("experts") != std::string_view::npos) continue;

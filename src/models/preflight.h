@@ -29,8 +29,8 @@ struct PreflightReport {
 };
 
 // `layers`: the prefix of the layers' names, e.g. "model.layers.". Unused tensors outside the layers only count where
-// `is_guess` says that nobody knows what the model should have: elsewhere they may belong to an encoder.
+// `is_inferred` says that nobody knows what the model should have: elsewhere they may belong to an encoder.
 PreflightReport preflight(const WeightSource& source, const std::vector<WantedTensor>& wanted,
-                          const std::string& layers, bool is_guess);
+                          const std::string& layers, bool is_inferred);
 
 }  // namespace wick

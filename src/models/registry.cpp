@@ -3,9 +3,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/families/families.h"
-#include "models/recurrent/mamba.h"
-#include "models/recurrent/mamba2.h"
-#include "models/recurrent/rwkv.h"
 
 namespace wick {
 namespace {
@@ -13,6 +10,7 @@ namespace {
 constexpr Family kFamilies[] = {
     {"apertus", "Apertus", apertus_config},
     {"arcee", "Arcee AFM", arcee_config},
+    {"bamba", "Bamba", bamba_config},
     {"bitnet", "BitNet b1.58", bitnet_config},
     {"bloom", "BLOOM", bloom_config},
     {"codegen", "CodeGen", gptj_config},
@@ -20,16 +18,20 @@ constexpr Family kFamilies[] = {
     {"cohere2", "Cohere Command R7B", cohere_config},
     {"deepseek_v2", "DeepSeek V2", deepseek_v2_config},
     {"deepseek_v3", "DeepSeek V3 and R1", deepseek_v3_config},
+    {"diffllama", "DiffLlama", diffllama_config},
     {"dots1", "dots.llm1", dots1_config},
     {"ernie4_5", "ERNIE 4.5", interleaved_config},
     {"ernie4_5_moe", "ERNIE 4.5 with experts", ernie4_5_moe_config},
     {"exaone4", "EXAONE 4", exaone4_config},
     {"falcon", "Falcon", falcon_config},
-    {"falcon_mamba", "Falcon Mamba", nullptr, make_mamba},
+    {"falcon_h1", "Falcon H1", falcon_h1_config},
+    {"falcon_mamba", "Falcon Mamba", mamba_config},
     {"gemma", "Gemma", gemma_config},
     {"gemma2", "Gemma 2", gemma2_config},
     {"gemma3", "Gemma 3, its text part", gemma3_config},
     {"gemma3_text", "Gemma 3", gemma3_config},
+    {"gemma3n_text", "Gemma 3n, its text part", gemma3n_config},
+    {"gemma4_text", "Gemma 4, its text part", gemma4_config},
     {"glm", "GLM 4 (2024)", glm_config},
     {"glm4", "GLM 4 (2025)", glm4_config},
     {"glm4_moe", "GLM 4.5 and 4.6", glm4_moe_config},
@@ -41,13 +43,16 @@ constexpr Family kFamilies[] = {
     {"gptj", "GPT-J", gptj_config},
     {"granite", "Granite", granite_config},
     {"granitemoe", "Granite with experts", granitemoe_config},
+    {"granitemoehybrid", "Granite 4", granitemoehybrid_config},
     {"helium", "Helium", interleaved_config},
     {"hunyuan_v1_dense", "Hunyuan, dense", hunyuan_v1_dense_config},
+    {"jamba", "Jamba", jamba_config},
     {"lfm2", "LFM2", lfm2_config},
     {"lfm2_moe", "LFM2 with experts", lfm2_moe_config},
     {"llama", "Llama 1 to 3, TinyLlama, SmolLM, Yi and others", llama_config},
-    {"mamba", "Mamba", nullptr, make_mamba},
-    {"mamba2", "Mamba 2, Codestral Mamba", nullptr, make_mamba2},
+    {"llama4_text", "Llama 4, its text part", llama4_config},
+    {"mamba", "Mamba", mamba_config},
+    {"mamba2", "Mamba 2, Codestral Mamba", mamba2_config},
     {"minimax_m2", "MiniMax M2", minimax_m2_config},
     {"ministral3", "Ministral 3", ministral3_config},
     {"mistral", "Mistral, Ministral, Nemo", mistral_config},
@@ -55,6 +60,7 @@ constexpr Family kFamilies[] = {
     {"mpt", "MPT", mpt_config},
     {"nanochat", "nanochat", nanochat_config},
     {"nemotron", "Nemotron, Minitron", nemotron_config},
+    {"nemotron_h", "Nemotron H, Nemotron Nano 2 and 3", nemotron_h_config},
     {"olmo", "OLMo", olmo_config},
     {"olmo2", "OLMo 2", olmo2_config},
     {"olmo3", "OLMo 3", olmo2_config},
@@ -67,8 +73,13 @@ constexpr Family kFamilies[] = {
     {"qwen2", "Qwen 2 and 2.5", qwen2_config},
     {"qwen2_moe", "Qwen 2 with experts", qwen2_moe_config},
     {"qwen3", "Qwen 3", qwen3_config},
+    {"qwen3_5", "Qwen 3.5, its text part", qwen3_5_config},
+    {"qwen3_5_moe", "Qwen 3.5 with experts, its text part", qwen3_5_config},
+    {"qwen3_5_moe_text", "Qwen 3.5 with experts", qwen3_5_config},
+    {"qwen3_5_text", "Qwen 3.5", qwen3_5_config},
     {"qwen3_moe", "Qwen 3 with experts", qwen3_moe_config},
-    {"rwkv", "RWKV 4", nullptr, make_rwkv},
+    {"qwen3_next", "Qwen3-Next", qwen3_next_config},
+    {"rwkv", "RWKV 4", rwkv_config},
     {"seed_oss", "Seed-OSS", seed_oss_config},
     {"smollm3", "SmolLM 3", smollm3_config},
     {"stablelm", "StableLM", stablelm_config},
@@ -79,29 +90,21 @@ constexpr Family kFamilies[] = {
 struct Refused {
   std::string_view model_type, missing;
 };
-constexpr std::string_view kHybrid = "layers with the state space of Mamba beside those with attention";
-constexpr std::string_view kDeltaRule = "layers with the gated delta rule";
-constexpr std::string_view kChunked = "attention in chunks and experts whose input is scaled";
+constexpr std::string_view kTwoModels = "decoder of this family that looks at an encoder";
 constexpr Refused kRefused[] = {
-    {"bamba", kHybrid},
-    {"diffllama", "differential attention"},
-    {"falcon_h1", kHybrid},
-    {"gemma3n", "per-layer embeddings, AltUp and Laurel"},
-    {"gemma3n_text", "per-layer embeddings, AltUp and Laurel"},
-    {"gemma4", "per-layer embeddings and proportional rope"},
-    {"gemma4_text", "per-layer embeddings and proportional rope"},
-    {"granitemoehybrid", kHybrid},
-    {"jamba", kHybrid},
-    {"llama4", kChunked},
-    {"llama4_text", kChunked},
-    {"nemotron_h", kHybrid},
-    {"qwen3_5", kDeltaRule},
-    {"qwen3_5_moe", kDeltaRule},
-    {"qwen3_5_moe_text", kDeltaRule},
-    {"qwen3_5_text", kDeltaRule},
-    {"qwen3_next", kDeltaRule},
-    {"recurrent_gemma", "the recurrence of Griffin"},
-    {"xlstm", "the matrix memory of xLSTM"},
+    {"bigbird_pegasus", "attention in windows with global tokens"},
+    {"blenderbot", kTwoModels},
+    {"blenderbot-small", kTwoModels},
+    {"encoder-decoder", kTwoModels},
+    {"fsmt", kTwoModels},
+    {"led", "attention in windows with global tokens"},
+    {"longt5", "attention in windows with global tokens"},
+    {"nllb-moe", kTwoModels},
+    {"prophetnet", kTwoModels},
+    {"recurrent_gemma", "recurrence of Griffin"},
+    {"switch_transformers", kTwoModels},
+    {"t5gemma", kTwoModels},
+    {"xlstm", "matrix memory of xLSTM"},
 };
 
 }  // namespace

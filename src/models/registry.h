@@ -1,13 +1,10 @@
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string_view>
 
 #include "models/config_reader.h"
 #include "models/decoder_config.h"
-#include "models/language_model.h"
-#include "models/weight_loader.h"
 
 namespace wick {
 
@@ -15,10 +12,7 @@ namespace wick {
 struct Family {
   std::string_view model_type;
   std::string_view title;  // for people
-  // One of the two: settings for the decoder, or a decoder of the family's own.
-  DecoderConfig (*decoder)(const ConfigReader& config) = nullptr;
-  std::unique_ptr<LanguageModel> (*own)(const ConfigReader& config, WeightLoader& loader,
-                                        const ModelOptions& options) = nullptr;
+  DecoderConfig (*decoder)(const ConfigReader& config);
 };
 
 std::span<const Family> families();

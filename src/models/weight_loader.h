@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/quantize_plan.h"
+#include "formats/quantize/quantize_plan.h"
 #include "formats/weights.h"
 #include "models/model_options.h"
 #include "nn/linear.h"
@@ -34,6 +34,7 @@ class WeightLoader {
   Tensor vector(const std::string& full_name, const Shape& shape);
   Norm norm(const std::string& name, NormKind kind, int64_t size, float eps, bool weights, bool bias, float offset);
 
+  Device device() const { return device_; }
   bool is_listing() const { return source_ == nullptr; }
   const std::vector<WantedTensor>& wanted() const { return wanted_; }
   int64_t parameters() const { return parameters_; }

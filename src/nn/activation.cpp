@@ -4,18 +4,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "ops/add.h"
-#include "ops/clamp.h"
-#include "ops/exp.h"
-#include "ops/gelu.h"
-#include "ops/gt.h"
-#include "ops/mul.h"
-#include "ops/relu.h"
-#include "ops/sigmoid.h"
-#include "ops/silu.h"
-#include "ops/sqr.h"
-#include "ops/sub.h"
-#include "ops/where.h"
+#include "ops/binary.h"
+#include "ops/compare.h"
+#include "ops/unary.h"
 
 namespace wick {
 namespace {

@@ -1,5 +1,6 @@
 #include "nn/attention_map.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "nn/kv_cache.h"
@@ -9,21 +10,31 @@
 namespace wick {
 namespace {
 
-// What is added to the scores [heads, queries, context]: -inf where a key is hidden, ALiBi elsewhere.
+// What is added to the scores [heads, queries, context]: -inf where a key is hidden, elsewhere what distance says.
 Tensor position_bias(std::span<const int64_t> positions, int64_t context, int64_t heads,
                      const PagedAttentionOptions& options) {
   const auto queries = static_cast<int64_t>(positions.size());
   const std::vector<float> slopes =
       options.alibi_slopes.defined() ? options.alibi_slopes.to_vector<float>() : std::vector<float>(1, 0.f);
-  const auto kinds = static_cast<int64_t>(slopes.size());  // one for all heads, or one per head
+  const std::vector<float> biases =
+      options.distance_bias.defined() ? options.distance_bias.to_vector<float>() : std::vector<float>(1, 0.f);
+  const int64_t distances = options.distance_bias.defined() ? options.distance_bias.dim(1) : 1;
+  const bool differs = options.alibi_slopes.defined() || options.distance_bias.defined();
+  const int64_t kinds = differs ? heads : 1;  // one for all heads, or one per head
   Tensor bias = empty({kinds, queries, context});
   float* out = bias.mutable_data<float>();
   for (int64_t head = 0; head < kinds; ++head) {
     for (const int64_t query : positions) {
       for (int64_t key = 0; key < context; ++key) {
-        const bool visible = key <= query && (options.window == 0 || key > query - options.window);
-        *out++ = visible ? slopes[static_cast<size_t>(head)] * static_cast<float>(key - query)
-                         : -std::numeric_limits<float>::infinity();
+        const bool visible = key <= query && key >= options.first_seen(query);
+        if (!visible) {
+          *out++ = -std::numeric_limits<float>::infinity();
+          continue;
+        }
+        const float slope = slopes[options.alibi_slopes.defined() ? static_cast<size_t>(head) : 0];
+        const int64_t row = options.distance_bias.defined() ? head : 0;
+        const float bias = biases[static_cast<size_t>(row * distances + std::min(query - key, distances - 1))];
+        *out++ = slope * static_cast<float>(key - query) + bias;
       }
     }
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "hooks/batch_hooks.h"
-#include "ops/paged_attention.h"
+#include "ops/layers/paged_attention.h"
 
 namespace wick {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ops/paged_attention.h"
+#include "ops/layers/paged_attention.h"
 
 namespace wick {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "ops/paged_attention.h"
+#include "ops/layers/paged_attention.h"
 #include "tensor/tensor.h"
 
 namespace wick {

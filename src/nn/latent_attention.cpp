@@ -1,13 +1,11 @@
 #include "nn/latent_attention.h"
 
 #include "nn/attention_map.h"
-#include "ops/attend.h"
-#include "ops/concat.h"
-#include "ops/index_select.h"
-#include "ops/matmul.h"
-#include "ops/narrow.h"
-#include "ops/permute.h"
-#include "ops/reshape.h"
+#include "ops/index.h"
+#include "ops/layers/matmul.h"
+#include "ops/layers/paged_attention.h"
+#include "ops/rearrange.h"
+#include "ops/view.h"
 
 namespace wick {
 namespace {

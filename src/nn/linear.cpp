@@ -1,10 +1,10 @@
 #include "nn/linear.h"
 
 #include "base/inline_vector.h"
-#include "ops/add.h"
-#include "ops/index_select.h"
-#include "ops/matmul.h"
-#include "ops/permute.h"
+#include "ops/binary.h"
+#include "ops/index.h"
+#include "ops/layers/matmul.h"
+#include "ops/view.h"
 
 namespace wick {
 namespace {
@@ -15,15 +15,15 @@ constexpr size_t kMostLinears = 3;
 
 Tensor Linear::operator()(const Tensor& x) const {
   if (x.rank() == 2) return (*this)(LinearInput{x}, {});
-  const Tensor& ordered = is_plain() ? x : index_select(x, -1, input_order);
+  const Tensor& ordered = input_order.defined() ? index_select(x, -1, input_order) : x;
   const Tensor y = matmul(ordered, transpose(weight, 0, 1));
   return bias.defined() ? add(y, bias) : y;
 }
 
 Tensor Linear::operator()(const LinearInput& input, const Tensor& residual) const {
   LinearJob job{weight, bias, residual};
-  linear(is_plain() ? input : LinearInput{index_select(materialize(input), -1, input_order)}, {&job, 1});
-  return job.out;
+  linear(input_order.defined() ? LinearInput{index_select(materialize(input), -1, input_order)} : input, {&job, 1});
+  return has_adapters() ? adapters->add_to(job.out, materialize(input), *this) : job.out;
 }
 
 std::array<Tensor, 3> apply_linears(const LinearInput& input, std::initializer_list<const Linear*> linears) {

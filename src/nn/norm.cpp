@@ -1,7 +1,6 @@
 #include "nn/norm.h"
 
-#include "ops/layer_norm.h"
-#include "ops/rms_norm.h"
+#include "ops/layers/norm.h"
 
 namespace wick {
 

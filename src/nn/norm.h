@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "ops/linear.h"
+#include "ops/layers/linear.h"
 #include "tensor/tensor.h"
 
 namespace wick {

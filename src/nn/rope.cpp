@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "base/thread_pool.h"
-#include "ops/permute.h"
-#include "ops/rope.h"
+#include "ops/layers/rope.h"
+#include "ops/view.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -84,7 +84,9 @@ RopeTable::RopeTable(const RopeConfig& config, int64_t context)
   for (int64_t i = 0; i < config.dim / 2; ++i) {
     frequencies_.push_back(std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(config.dim)));
   }
-  if (config.kind == RopeKind::kLinear) {
+  const auto turned = static_cast<size_t>(config.turned_pairs);
+  for (size_t i = turned; config.kind == RopeKind::kProportional && i < frequencies_.size(); ++i) frequencies_[i] = 0;
+  if (config.kind == RopeKind::kLinear || config.kind == RopeKind::kProportional) {
     for (double& frequency : frequencies_) frequency /= config.factor;
   }
   if (config.kind == RopeKind::kLlama3) scale_llama3(config, frequencies_);

@@ -9,7 +9,7 @@
 
 namespace wick {
 
-enum class RopeKind : uint8_t { kDefault, kLinear, kDynamic, kLlama3, kYarn, kLongRope };
+enum class RopeKind : uint8_t { kDefault, kLinear, kDynamic, kLlama3, kYarn, kLongRope, kProportional };
 
 // Rotary positions as config.json describes them.
 struct RopeConfig {
@@ -27,6 +27,7 @@ struct RopeConfig {
   bool truncate = true;                                            // kYarn: borders of the ramp are whole dimensions
   std::optional<double> attention_factor, mscale, mscale_all_dim;  // kYarn, kLongRope
   std::vector<double> short_factor, long_factor;                   // kLongRope: one per pair
+  int64_t turned_pairs = 0;  // kProportional: of the dim / 2, those that turn at all
 };
 
 // cos and sin of some rows, f32 [rows, dim / 2].

@@ -4,10 +4,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ops/add.h"
+#include "ops/binary.h"
 #include "ops/check.h"
-#include "ops/reshape.h"
-#include "ops/sum.h"
+#include "ops/reduction.h"
+#include "ops/view.h"
 
 namespace wick {
 namespace {

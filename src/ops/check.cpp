@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/quantize.h"
+#include "ops/layers/quantize.h"
 
 namespace wick {
 

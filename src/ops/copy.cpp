@@ -2,8 +2,8 @@
 
 #include "ops/autograd.h"
 #include "ops/check.h"
+#include "ops/layers/quantize.h"
 #include "ops/packed.h"
-#include "ops/quantize.h"
 
 namespace wick {
 

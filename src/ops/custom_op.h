@@ -18,7 +18,7 @@ class CustomOp {
  public:
   virtual ~CustomOp() = default;
 
-  virtual const char* name() const = 0;  // stands in front of every error
+  virtual const char* name() const = 0;  // stands before every error
 
   // The result, on the device of the inputs (empty_like keeps it). Must not write to the inputs.
   virtual Tensor forward_cpu(std::span<const Tensor> inputs) const = 0;  // also serves the reference device

@@ -4,11 +4,11 @@
 
 namespace wick {
 
-bool has_graphs(Device device) { return device.kernels().record_graph != nullptr; }
+bool has_graphs(Device device) { return device.kernels().capture_graph != nullptr; }
 
-std::unique_ptr<DeviceGraph> record_graph(Device device, FunctionRef<void()> body) {
-  const auto record = device.kernels().record_graph;
-  return record ? record(device, body) : nullptr;
+std::unique_ptr<DeviceGraph> capture_graph(Device device, FunctionRef<void()> body) {
+  const auto capture = device.kernels().capture_graph;
+  return capture ? capture(device, body) : nullptr;
 }
 
 }  // namespace wick

@@ -18,7 +18,7 @@ class DeviceGraph {
 
 // Captures what `body` would start, without running it. Null where the device has no graphs. Throws
 // Error(kUnsupported) when body copies to or from the host, which cannot be captured.
-std::unique_ptr<DeviceGraph> record_graph(Device device, FunctionRef<void()> body);
+std::unique_ptr<DeviceGraph> capture_graph(Device device, FunctionRef<void()> body);
 bool has_graphs(Device device);
 
 }  // namespace wick

@@ -8,19 +8,19 @@
 
 namespace wick {
 
-struct KvBlocks;  // these three: ops/paged_attention.h
+struct KvBlocks;  // these three: ops/layers/paged_attention.h
 struct PagedRows;
 struct PagedAttentionOptions;
-struct LinearInput;  // these two: ops/linear.h
+struct LinearInput;  // these two: ops/layers/linear.h
 struct LinearJob;
-struct AttendInput;  // these two: ops/attend.h
-struct HeadTurns;
-struct ExpertRouter;  // these four: ops/experts.h
+struct AttendInput;  // these two: ops/layers/paged_attention.h
+struct HeadRotation;
+struct ExpertRouter;  // these four: ops/layers/experts.h
 struct ExpertChoice;
-struct ExpertShares;
+struct RoutedExperts;
 struct ExpertWeights;
-struct StateRows;   // ops/recurrence.h
-struct TokenDraws;  // ops/token_draw.h
+struct StateRows;   // ops/layers/recurrence.h
+struct TokenDraws;  // ops/layers/token_draw.h
 class DeviceGraph;  // ops/device_graph.h
 enum class ExpertGate : uint8_t;
 
@@ -112,7 +112,7 @@ struct KernelTable {
   void (*attention)(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                     const AttentionParams& params, const Tensor& out) = nullptr;
 
-  // Both take what ops/paged_attention.h describes, checked: unit strides in the last dimension of all, blocks
+  // Both take what ops/layers/paged_attention.h describes, checked: unit strides in the last dimension of all, blocks
   // row-major within one head, ids in range. store_kv rounds to nearest even and leaves all other places of the blocks
   // alone.
   void (*store_kv)(const Tensor& key, const Tensor& value, const PagedRows& rows, const KvBlocks& blocks) = nullptr;
@@ -126,8 +126,8 @@ struct KernelTable {
   void (*rms_norm)(const Tensor& x, const Tensor& weight, float eps, const Tensor& out) = nullptr;
   void (*softmax)(const Tensor& x, int dim, const Tensor& out) = nullptr;
   void (*log_softmax)(const Tensor& x, int dim, const Tensor& out) = nullptr;
-  // x [..., tokens, dim]; cos, sin [tokens, rotary / 2] in f32. The first `rotary` components of each vector turn; the
-  // rest pass through. Pairs are (i, i + rotary/2), or (2i, 2i + 1) when interleaved.
+  // x [..., tokens, dim]; cos, sin [tokens, rotary / 2] in f32. The first `rotary` components of each vector rotate;
+  // the rest pass through. Pairs are (i, i + rotary/2), or (2i, 2i + 1) when interleaved.
   void (*rope)(const Tensor& x, const Tensor& cos, const Tensor& sin, bool interleaved, const Tensor& out) = nullptr;
 
   // Several ops in one: what a decoder layer is made of. Each gives the bits of the ops one after the other, and a
@@ -139,20 +139,20 @@ struct KernelTable {
   // False, and nothing is done, where products of so many rows or such weights are better left apart.
   bool (*gated_linear)(const LinearInput& input, const LinearJob& gate, const LinearJob& up) = nullptr;
   // Norms and rotates the heads of queries and keys, puts keys and values into their blocks as store_kv does, and
-  // writes what paged_attention gives to `out`. `turned`, where defined, holds the queries as attention sees them.
-  void (*attend)(const AttendInput& input, const HeadTurns& turns, const KvBlocks& blocks, const PagedRows& rows,
-                 const PagedAttentionOptions& options, const Tensor& turned, const Tensor& out) = nullptr;
-  // The experts that each row's router logits choose, ascending, and their shares.
+  // writes what paged_attention gives to `out`. `rotated`, where defined, holds the queries as attention sees them.
+  void (*attend)(const AttendInput& input, const HeadRotation& rotation, const KvBlocks& blocks, const PagedRows& rows,
+                 const PagedAttentionOptions& options, const Tensor& rotated, const Tensor& out) = nullptr;
+  // The experts that each row's router logits choose, ascending, and their routing weights.
   // False, and nothing is done, for routers that the device does not read as they are.
   bool (*route_experts)(const LinearInput& input, const ExpertRouter& router, const ExpertChoice& choice,
-                        const ExpertShares& shares) = nullptr;
-  // out = residual + the sum over a row's experts, in their order, of share * (down(gate(x) * up(x))). False, and
-  // nothing is done, for weights that the device does not read as they are.
-  bool (*mix_experts)(const LinearInput& input, const ExpertShares& shares, std::span<const ExpertWeights> experts,
+                        const RoutedExperts& routed) = nullptr;
+  // out = residual + the sum over a row's experts, in their order, of routing weight * (down(gate(x) * up(x))). False,
+  // and nothing is done, for weights that the device does not read as they are.
+  bool (*mix_experts)(const LinearInput& input, const RoutedExperts& routed, std::span<const ExpertWeights> experts,
                       ExpertGate gate, const Tensor& residual, const Tensor& out) = nullptr;
 
-  // What moves from one row of a sequence to the next, in place: see ops/recurrence.h, whose shapes these have. All
-  // f32, the last dimension dense; rows of inputs may lie apart. A row's bits do not depend on where rows are cut.
+  // What moves from one row of a sequence to the next, in place: see ops/layers/recurrence.h, whose shapes these have.
+  // All f32, the last dimension dense; rows of inputs may lie apart. A row's bits do not depend on where rows are cut.
   void (*causal_conv)(const Tensor& x, const Tensor& weight, const Tensor& bias, std::span<const StateRows> sequences,
                       const Tensor& out) = nullptr;
   void (*mamba_scan)(const Tensor& u, const Tensor& dt, const Tensor& b, const Tensor& c, const Tensor& a,
@@ -161,6 +161,8 @@ struct KernelTable {
                       const Tensor& d, std::span<const StateRows> sequences, const Tensor& out) = nullptr;
   void (*rwkv_scan)(const Tensor& keys, const Tensor& values, const Tensor& decay, const Tensor& bonus,
                     std::span<const StateRows> sequences, const Tensor& out) = nullptr;
+  void (*delta_rule_scan)(const Tensor& queries, const Tensor& keys, const Tensor& values, const Tensor& falls,
+                          const Tensor& betas, std::span<const StateRows> sequences, const Tensor& out) = nullptr;
 
   // x [batch, in, h, w], weight [out, in / groups, kh, kw], bias [out] or undefined -> out [batch, out, oh, ow].
   void (*conv2d)(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
@@ -196,7 +198,7 @@ struct KernelTable {
   // What draw_tokens gave, i32 [rows], as ids, i64 [rows]; 0 where no token was drawn.
   void (*place_tokens)(const Tensor& drawn, const Tensor& ids) = nullptr;
   // Writes down what `body` would start, without running it: see ops/device_graph.h.
-  std::unique_ptr<DeviceGraph> (*record_graph)(Device device, FunctionRef<void()> body) = nullptr;
+  std::unique_ptr<DeviceGraph> (*capture_graph)(Device device, FunctionRef<void()> body) = nullptr;
 };
 
 // One table per backend, each defined in backends/<name>/table.cpp.

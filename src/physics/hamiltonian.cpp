@@ -1,7 +1,7 @@
 #include "physics/hamiltonian.h"
 
-#include "ops/add.h"
 #include "ops/autograd.h"
+#include "ops/binary.h"
 #include "ops/check.h"
 
 namespace wick::physics {

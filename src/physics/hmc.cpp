@@ -7,9 +7,9 @@
 
 #include "base/philox.h"
 #include "ops/check.h"
-#include "ops/stack.h"
-#include "ops/unsqueeze.h"
-#include "ops/where.h"
+#include "ops/compare.h"
+#include "ops/rearrange.h"
+#include "ops/view.h"
 #include "physics/dual_averaging.h"
 #include "physics/integrators.h"
 

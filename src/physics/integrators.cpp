@@ -4,8 +4,8 @@
 #include <cmath>
 #include <span>
 
+#include "ops/binary.h"
 #include "ops/check.h"
-#include "ops/operators.h"
 
 namespace wick::physics {
 namespace {

@@ -2,12 +2,11 @@
 
 #include <cmath>
 
+#include "ops/binary.h"
 #include "ops/check.h"
-#include "ops/matmul.h"
-#include "ops/mul.h"
-#include "ops/reshape.h"
-#include "ops/sum.h"
-#include "ops/unsqueeze.h"
+#include "ops/layers/matmul.h"
+#include "ops/reduction.h"
+#include "ops/view.h"
 
 namespace wick::physics {
 namespace {

@@ -31,7 +31,7 @@ uint8_t round_to_float8(float value) {
 float finite_within(float value, float limit) { return std::isfinite(value) ? std::clamp(value, -limit, limit) : 0.0f; }
 
 template <float (*kConvert)(uint8_t)>
-void decode(const std::byte* blocks, float* weights, int64_t count) {
+const float* values_of_bytes() {
   static const auto table = [] {
     struct Table {
       float values[256];
@@ -39,7 +39,13 @@ void decode(const std::byte* blocks, float* weights, int64_t count) {
     for (int i = 0; i < 256; ++i) filled.values[i] = kConvert(static_cast<uint8_t>(i));
     return filled;
   }();
-  for (int64_t i = 0; i < count; ++i) weights[i] = table.values[static_cast<uint8_t>(blocks[i])];
+  return table.values;
+}
+
+template <float (*kConvert)(uint8_t)>
+void decode(const std::byte* blocks, float* weights, int64_t count) {
+  const float* values = values_of_bytes<kConvert>();
+  for (int64_t i = 0; i < count; ++i) weights[i] = values[static_cast<uint8_t>(blocks[i])];
 }
 
 template <uint8_t (*kConvert)(float)>
@@ -64,6 +70,8 @@ float f8_e5m2_to_f32(uint8_t bits) {
   if (exponent == 31) magnitude = mantissa == 0 ? std::numeric_limits<float>::infinity() : kNan;
   return bits & 0x80 ? -magnitude : magnitude;
 }
+
+const float* f8_e4m3_values() { return values_of_bytes<f8_e4m3_to_f32>(); }
 
 float f8_e8m0_to_f32(uint8_t bits) { return bits == 0xff ? kNan : std::ldexp(1.0f, bits - 127); }
 

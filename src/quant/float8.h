@@ -12,6 +12,7 @@ namespace wick {
 float f8_e4m3_to_f32(uint8_t bits);
 float f8_e5m2_to_f32(uint8_t bits);
 float f8_e8m0_to_f32(uint8_t bits);
+const float* f8_e4m3_values();  // [256]
 
 // Round to nearest, ties to even; beyond the largest finite value they saturate, and what is not finite becomes 0.
 // E8M0 picks the power of two that is nearest, the smallest one for zero and negative values.

@@ -2,33 +2,17 @@
 
 #include <iterator>
 
+#include "quant/f8_channel.h"
 #include "quant/float8.h"
-#include "quant/group4.h"
-#include "quant/group8.h"
+#include "quant/group_quants.h"
 #include "quant/i8_channel.h"
-#include "quant/iq1_m.h"
-#include "quant/iq1_s.h"
-#include "quant/iq2_s.h"
-#include "quant/iq2_xs.h"
-#include "quant/iq2_xxs.h"
-#include "quant/iq3_s.h"
-#include "quant/iq3_xxs.h"
-#include "quant/iq4_nl.h"
-#include "quant/iq4_xs.h"
+#include "quant/i_quants.h"
+#include "quant/k_quants.h"
+#include "quant/legacy_quants.h"
 #include "quant/mxfp4.h"
-#include "quant/q2_k.h"
-#include "quant/q3_k.h"
-#include "quant/q4_0.h"
-#include "quant/q4_1.h"
-#include "quant/q4_k.h"
-#include "quant/q5_0.h"
-#include "quant/q5_1.h"
-#include "quant/q5_k.h"
-#include "quant/q6_k.h"
-#include "quant/q8_0.h"
-#include "quant/q8_k.h"
-#include "quant/tq1_0.h"
-#include "quant/tq2_0.h"
+#include "quant/nf4.h"
+#include "quant/nvfp4.h"
+#include "quant/ternary_quants.h"
 
 namespace wick {
 namespace {
@@ -68,6 +52,9 @@ constexpr Entry kEntries[] = {
     {DType::kI8Channel, {decode_i8_channel, encode_i8_channel}},
     {DType::kGroup4, {decode_group4, encode_group4}},
     {DType::kGroup8, {decode_group8, encode_group8}},
+    {DType::kF8Channel, {decode_f8_channel, nullptr}},
+    {DType::kNF4, {decode_nf4, nullptr}},
+    {DType::kNVFP4, {decode_nvfp4, nullptr}},
 };
 
 constexpr bool follows_dtype_order() {

@@ -9,34 +9,38 @@
 #include <thread>
 #include <vector>
 
-#include "engine/text_engine.h"
+#include "base/function_ref.h"
+#include "engine/text/text_engine.h"
 #include "interp/language_interp.h"
 #include "server/capture_store.h"
-#include "server/steering_shelf.h"
+#include "server/inside_shelf.h"
 
 namespace wick {
 
 struct InspectOptions {
-  std::filesystem::path steering;  // a folder of steering vectors; empty: none
+  InsideShelf::Folders folders;
   int threads = 2;
   int64_t max_waiting = 16;
   CaptureStore::Limits captures;
 };
 
-// What a server needs to let clients look into its models: captures that wait to be fetched, steering vectors, and
-// threads of its own for work that takes long. That work takes turns with the engines, pass by pass. Thread-safe.
+// What a server needs to let clients look into its models: captures that wait to be fetched, what requests may name,
+// and threads of its own for work that takes long. That work takes turns with the engines, pass by pass. Thread-safe.
 class Inspector {
  public:
   explicit Inspector(const InspectOptions& options);
   ~Inspector();  // stop(), and waits for what runs
 
   CaptureStore& captures() { return captures_; }
-  const SteeringShelf& steering() const { return steering_; }
+  const InsideShelf& shelf() const { return shelf_; }
 
-  // Has a job run on one of the threads; false when too many wait. Jobs must not throw.
-  bool run(std::function<void()> job);
-  // The model of an engine as the tools see it, with keys and values as the engine has them. Before each pass it asks
-  // `is_cancelled`, and throws Error(kInternal) when that or stop() says so.
+  // Has a job run on one of the threads; false when too many wait, or more than half are this client's. Jobs must not
+  // throw.
+  bool run(const std::string& client, std::function<void()> job);
+  // Computes in turn with the engines. Before, it asks `is_cancelled`, and throws Error(kInternal) when that or stop()
+  // says so.
+  void take_turn(const std::function<bool()>& is_cancelled, FunctionRef<void()> compute) const;
+  // The model of an engine as the tools see it, with keys and values as the engine has them; each pass takes a turn.
   LanguageInterp model_of(const std::shared_ptr<TextEngine>& engine, std::function<bool()> is_cancelled = {}) const;
   // Work that runs or waits ends before its next pass.
   void stop();
@@ -46,11 +50,15 @@ class Inspector {
   void work();
 
   const int64_t max_waiting_;
-  SteeringShelf steering_;
+  InsideShelf shelf_;
   CaptureStore captures_;
   std::mutex mutex_;
   std::condition_variable news_;
-  std::deque<std::function<void()>> jobs_;
+  struct Job {
+    std::string client;
+    std::function<void()> run;
+  };
+  std::deque<Job> jobs_;
   std::atomic<bool> is_stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -59,7 +59,8 @@ bool Journal::take(std::string_view text, int64_t record_bytes) {
   JournalRecord record;
   try {
     record = parse_record(text);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadFile) throw;  // no memory, say: what cannot be read now is not damaged
     return false;
   }
   const auto known = slots_.find(record.entry.id);
@@ -87,9 +88,48 @@ void Journal::put(JournalEntry entry, int64_t record_bytes) {
   slots_.emplace(std::move(id), Slot{std::move(entry), record_bytes, number});
 }
 
+// An entry with its key and a place for both, made before the file is written: what is on the disk must not be missing
+// here because there was no memory for it.
+struct Journal::Place {
+  Slots slots;
+  std::map<Key, std::string> ids_by_key;
+};
+
+// With state_ held.
+Journal::Place Journal::make_place(const JournalEntry& entry, int64_t record_bytes) {
+  Place place;
+  place.slots.emplace(entry.id, Slot{entry, record_bytes, last_number_ + 1});
+  if (!entry.key.empty()) place.ids_by_key.emplace(Key{entry.owner, entry.key}, entry.id);
+  slots_.reserve(slots_.size() + 1);
+  return place;
+}
+
+// With state_ held. Allocates nothing.
+void Journal::put(Place place) noexcept {
+  const Slot& slot = place.slots.begin()->second;
+  ++last_number_;
+  live_bytes_ += slot.record_bytes;
+  pending_ += 1;
+  if (!place.ids_by_key.empty()) {
+    const auto known = ids_by_key_.find(place.ids_by_key.begin()->first);
+    if (known == ids_by_key_.end()) {
+      ids_by_key_.insert(place.ids_by_key.extract(place.ids_by_key.begin()));
+    } else {
+      known->second.swap(place.ids_by_key.begin()->second);
+    }
+  }
+  slots_.insert(place.slots.extract(place.slots.begin()));
+}
+
 void Journal::drop(Slots::iterator slot) {
   const JournalEntry& entry = slot->second.entry;
-  const auto key = ids_by_key_.find({entry.owner, entry.key});
+  drop(slot, {entry.owner, entry.key});
+}
+
+// Allocates nothing.
+void Journal::drop(Slots::iterator slot, const Key& its_key) noexcept {
+  const JournalEntry& entry = slot->second.entry;
+  const auto key = ids_by_key_.find(its_key);
   if (key != ids_by_key_.end() && key->second == entry.id) ids_by_key_.erase(key);
   live_bytes_ -= slot->second.record_bytes;
   pending_ -= entry.is_finished() ? 0 : 1;
@@ -133,6 +173,7 @@ Journal::Acceptance Journal::accept(JournalEntry request) {
   request.created = options_.now();
   request.body_hash = hash_of(*request.body);
   const std::string frame = journal_frame(record_text(request));
+  Place place;
   {
     const std::lock_guard lock(state_);
     if (slots_.contains(request.id)) throw Error(ErrorCode::kInternal, cat("the id ", request.id, " is taken"));
@@ -147,11 +188,12 @@ Journal::Acceptance Journal::accept(JournalEntry request) {
     if (is_full) forget_expired();
     if (std::ssize(slots_) >= options_.most_entries) return {Verdict::kTooMany, {}};
     if (live_bytes_ + std::ssize(frame) > options_.most_bytes) return {Verdict::kTooLarge, {}};
+    place = make_place(request, std::ssize(frame));
   }
   append(frame);
   const std::lock_guard lock(state_);
   file_bytes_ = file_->bytes();
-  put(request, std::ssize(frame));
+  put(std::move(place));
   return {Verdict::kNew, std::move(request)};
 }
 
@@ -170,31 +212,40 @@ std::vector<std::string> Journal::finish(std::vector<Result> results) {
       entries.push_back(std::move(entry));
     }
   }
-  std::vector<std::string> frames;
+  std::vector<std::string> frames, ids;
   std::string all;
-  for (const JournalEntry& entry : entries) all += frames.emplace_back(journal_frame(record_text(entry)));
+  for (const JournalEntry& entry : entries) {
+    all += frames.emplace_back(journal_frame(record_text(entry)));
+    ids.push_back(entry.id);
+  }
   if (!all.empty()) append(all);
-  std::vector<std::string> ids;
+  // From here on nothing is allocated: what is on the disk is true here, too.
   const std::lock_guard lock(state_);
   file_bytes_ = file_->bytes();
   for (size_t i = 0; i < entries.size(); ++i) {
-    ids.push_back(entries[i].id);
-    put(std::move(entries[i]), std::ssize(frames[i]));
+    Slot& slot = slots_.find(ids[i])->second;
+    live_bytes_ += std::ssize(frames[i]) - slot.record_bytes;
+    slot.record_bytes = std::ssize(frames[i]);
+    if (!slot.entry.is_finished()) --pending_;  // the same id may be among the results twice
+    slot.entry = std::move(entries[i]);
   }
   return ids;
 }
 
 bool Journal::erase(std::string_view id) {
   const std::lock_guard turn(writing_);
+  const std::string name(id);
+  Key key;  // of the entry, for drop()
   {
     const std::lock_guard lock(state_);
-    const auto slot = slots_.find(std::string(id));
+    const auto slot = slots_.find(name);
     if (slot == slots_.end() || is_expired(slot->second.entry)) return false;
+    key = {slot->second.entry.owner, slot->second.entry.key};
   }
   append(journal_frame(deleted_record_text(id)));
   const std::lock_guard lock(state_);
   file_bytes_ = file_->bytes();
-  drop(slots_.find(std::string(id)));
+  drop(slots_.find(name), key);
   return true;
 }
 

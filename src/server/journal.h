@@ -84,7 +84,11 @@ class Journal {
 
   bool take(std::string_view text, int64_t record_bytes);
   void put(JournalEntry entry, int64_t record_bytes);
+  struct Place;
+  Place make_place(const JournalEntry& entry, int64_t record_bytes);
+  void put(Place place) noexcept;
   void drop(Slots::iterator slot);
+  void drop(Slots::iterator slot, const Key& its_key) noexcept;
   bool is_expired(const JournalEntry& entry) const;
   void forget_expired();
   void report(const JournalScan& scan);

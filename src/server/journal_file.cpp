@@ -115,7 +115,10 @@ JournalScan scan_journal(std::string_view bytes, const JournalVisit& visit) {
 }
 
 JournalFile::JournalFile(fs::path path, const JournalVisit& visit) : path_(std::move(path)) {
-  if (!fs::exists(path_)) OutputFile(path_).finish();
+  std::error_code problem;
+  const bool is_there = fs::exists(path_, problem);
+  if (problem) throw failed(path_, "open", problem.value());
+  if (!is_there) OutputFile(path_).finish();
   {
     const auto file = MappedFile::open(path_);
     const std::span<const std::byte> bytes = file->bytes();

@@ -6,6 +6,7 @@
 
 #include "base/machine.h"
 #include "base/text.h"
+#include "engine/ember.h"
 
 namespace wick {
 namespace {
@@ -38,6 +39,8 @@ int64_t unix_seconds(const fs::path& path) {
 // Who has just been answered, or looks at an engine, lets go of it within this time.
 constexpr std::chrono::milliseconds kLettingGo{200}, kLookAgain{5};
 
+int64_t built_in_bytes() { return has_ember() ? static_cast<int64_t>(ember_files().model.size()) : 0; }
+
 int64_t default_budget() { return machine_info().memory_available.value_or(int64_t{8} << 30) / 4 * 3; }
 
 }  // namespace
@@ -60,6 +63,7 @@ ModelHost::ModelHost(std::vector<ModelEntry> models, int64_t bytes) : bytes_(byt
     }
     slots_.push_back(std::make_unique<Slot>());
     slots_.back()->created = unix_seconds(model.path);
+    slots_.back()->file_bytes = model.path.empty() ? built_in_bytes() : bytes_on_disk(model.path);
     slots_.back()->entry = std::move(model);
   }
   loader_ = std::thread([this] { load_loop(); });
@@ -80,9 +84,19 @@ ModelHost::~ModelHost() {
 }
 
 ModelHost::Slot* ModelHost::find(std::string_view name) const {
-  const auto found =
-      std::find_if(slots_.begin(), slots_.end(), [&](const auto& slot) { return slot->entry.name == name; });
-  return found == slots_.end() ? nullptr : found->get();
+  for (const auto& slot : slots_) {
+    if (slot->entry.name == name) return slot.get();
+    for (const LoraChoice& lora : slot->entry.load.loras) {
+      if (!lora.name.empty() && cat(slot->entry.name, ":", lora.name) == name) return slot.get();
+    }
+  }
+  return nullptr;
+}
+
+std::string ModelHost::adapter_of(std::string_view name) const {
+  const Slot* slot = find(name);
+  if (!slot || slot->entry.name == name) return {};
+  return std::string(name.substr(slot->entry.name.size() + 1));
 }
 
 std::string ModelHost::unknown(std::string_view name) const {
@@ -103,7 +117,15 @@ std::vector<ModelStatus> ModelHost::list() const {
     status.context = slot->engine ? slot->engine->context() : 0;
     status.bytes = slot->bytes;
     status.created = slot->created;
-    list.push_back(std::move(status));
+    status.file_bytes = slot->file_bytes;
+    status.format = slot->entry.path.extension() == ".gguf" ? "gguf" : "safetensors";
+    list.push_back(status);
+    for (const LoraChoice& lora : slot->entry.load.loras) {
+      if (lora.name.empty()) continue;
+      status.name = cat(slot->entry.name, ":", lora.name);
+      status.bytes = 0;  // counted with the model
+      list.push_back(status);
+    }
   }
   return list;
 }

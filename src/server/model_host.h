@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/text_engine.h"
+#include "engine/text/text_engine.h"
 
 namespace wick {
 
@@ -33,6 +33,8 @@ struct ModelStatus {
   int64_t context = 0;  // kReady
   int64_t bytes = 0;    // kReady: weights and cache
   int64_t created = 0;  // Unix seconds of the file
+  int64_t file_bytes = 0;
+  std::string format;  // "gguf" or "safetensors"
 };
 
 // The models of a server: loaded in the background when first asked for, each with an engine and a thread that runs it;
@@ -47,6 +49,8 @@ class ModelHost {
   std::vector<ModelStatus> list() const;
   const std::string& default_model() const;  // the first one
   bool has(std::string_view name) const;
+  // Of "model:adapter", where the model has an adapter of that name: the adapter. Empty for a model alone.
+  std::string adapter_of(std::string_view name) const;
 
   // Keeps the model in memory as long as somebody has one.
   using EngineRef = std::shared_ptr<TextEngine>;
@@ -68,7 +72,7 @@ class ModelHost {
     ModelState state = ModelState::kUnloaded;
     double progress = 0;
     std::string error;
-    int64_t bytes = 0, created = 0;
+    int64_t bytes = 0, created = 0, file_bytes = 0;
     uint64_t last_use = 0;
     EngineRef engine;
     std::unique_ptr<EngineThread> thread;

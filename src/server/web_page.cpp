@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-// web_files.inc, written by cmake/WickWeb.cmake, has one line per file: WICK_WEB_FILE(3, "script/main.js").
+// web_files.inc, written by cmake/WickWeb.cmake, has one line per file: WICK_WEB_FILE(3, "page.js").
 #define WICK_WEB_FILE(index, file)                             \
   asm(".section .rodata\n"                                     \
       ".globl wick_web_" #index                                \
@@ -44,11 +44,12 @@ constexpr std::array kEmbedded = {
 #undef WICK_WEB_FILE
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kContentTypes = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kContentTypes = {{
     {".html", "text/html; charset=utf-8"},
     {".css", "text/css; charset=utf-8"},
     {".js", "text/javascript; charset=utf-8"},
     {".svg", "image/svg+xml"},
+    {".wav", "audio/wav"},
 }};
 
 std::string_view content_type(std::string_view path) {
@@ -67,6 +68,8 @@ std::string content_tag(std::string_view body) {
   return cat('"', digits, '"');
 }
 
+bool is_packed(const WebFile& file) { return file.path.ends_with(".gz"); }
+
 struct WebPage {
   std::vector<std::string> tags;
   std::vector<WebFile> files;
@@ -76,9 +79,16 @@ struct WebPage {
     for (const EmbeddedFile& file : kEmbedded) {
       const std::string_view body(file.begin, static_cast<size_t>(file.end - file.begin));
       tags.push_back(content_tag(body));
-      files.push_back({file.path, content_type(file.path), body, tags.back()});
+      files.push_back({file.path, content_type(file.path), body, tags.back(), {}, {}});
     }
+    // "/page.js.gz" comes right behind "/page.js".
     std::sort(files.begin(), files.end(), [](const WebFile& a, const WebFile& b) { return a.path < b.path; });
+    for (size_t i = 1; i < files.size(); ++i) {
+      if (!is_packed(files[i]) || files[i].body.size() >= files[i - 1].body.size()) continue;
+      files[i - 1].gzip = files[i].body;
+      files[i - 1].gzip_etag = files[i].etag;
+    }
+    std::erase_if(files, is_packed);
   }
 };
 

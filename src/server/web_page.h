@@ -5,12 +5,14 @@
 
 namespace wick {
 
-// A file of web/ as it lies in the program.
+// A file of the page as it lies in the program: cmake/bundle_web.cmake joins and compresses those of web/.
 struct WebFile {
-  std::string_view path;          // "/script/main.js"
+  std::string_view path;          // "/page.js"
   std::string_view content_type;  // "text/javascript; charset=utf-8"
   std::string_view body;
   std::string_view etag;  // with its quotes, as in the header
+  std::string_view gzip;  // the body packed; empty where that saves nothing
+  std::string_view gzip_etag;
 };
 
 // Ordered by path. Thread-safe.

@@ -1,23 +1,44 @@
 #include "server/web_routes.h"
 
+#include <algorithm>
+
+#include "base/ascii.h"
 #include "server/web_page.h"
 
 namespace wick {
 namespace {
 
+// Accept-Encoding as browsers send it, "gzip, deflate, br;q=0.5": gzip by its name, and not with a weight of 0.
+bool accepts_gzip(std::string_view header) {
+  while (!header.empty()) {
+    const size_t end = std::min(header.find(','), header.size());
+    const std::string_view each = header.substr(0, end);
+    header.remove_prefix(std::min(end + 1, header.size()));
+    const size_t semicolon = std::min(each.find(';'), each.size());
+    if (trimmed(each.substr(0, semicolon)) != "gzip") continue;
+    const std::string_view weight = trimmed(each.substr(std::min(semicolon + 1, each.size())));
+    return !weight.starts_with("q=0") || weight.find_first_of("123456789") != std::string_view::npos;
+  }
+  return false;
+}
+
 // A browser that has the file already is told so.
 HttpResponse answer(const WebFile& file, const HttpRequest& request) {
   HttpResponse response;
-  response.headers = {{"ETag", std::string(file.etag)},
+  const bool is_packed = !file.gzip.empty() && accepts_gzip(request.header("accept-encoding").value_or(""));
+  const std::string_view etag = is_packed ? file.gzip_etag : file.etag;
+  response.headers = {{"ETag", std::string(etag)},
+                      {"Vary", "Accept-Encoding"},
                       {"Cache-Control", "no-cache"},
                       {"Content-Security-Policy", std::string(kContentSecurityPolicy)},
                       {"Referrer-Policy", "no-referrer"}};
   response.content_type = file.content_type;
-  if (request.header("if-none-match") == file.etag) {
+  if (request.header("if-none-match") == etag) {
     response.status = 304;
-  } else {
-    response.body = file.body;
+    return response;
   }
+  if (is_packed) response.headers.emplace_back("Content-Encoding", "gzip");
+  response.body = is_packed ? file.gzip : file.body;
   return response;
 }
 

@@ -7,7 +7,7 @@
 namespace wick {
 
 #if WICK_CUDA
-const DeviceMemory& cuda_memory();  // these two: backends/cuda/memory.cpp
+const DeviceMemory& cuda_memory();  // these two: backends/cuda/runtime/memory.cpp
 int64_t cuda_available_memory(Device device);
 #endif
 

@@ -37,6 +37,8 @@ constexpr DTypeInfo kInfo[] = {
     {"iq3_s", Kind::kPacked, 110, 256},       {"tq1_0", Kind::kPacked, 54, 256},
     {"tq2_0", Kind::kPacked, 66, 256},        {"i8_channel", Kind::kPacked, 68, 64},
     {"group4", Kind::kPacked, 20, 32},        {"group8", Kind::kPacked, 36, 32},
+    {"f8_channel", Kind::kPacked, 68, 64},    {"nf4", Kind::kPacked, 36, 64},
+    {"nvfp4", Kind::kPacked, 40, 64},
 };
 static_assert(std::size(kInfo) == kDTypeCount);
 

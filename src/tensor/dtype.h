@@ -54,9 +54,12 @@ enum class DType : uint8_t {
   kI8Channel,  // per-channel INT8
   kGroup4,     // GPTQ and AWQ, 4 bits
   kGroup8,     // GPTQ, 8 bits
+  kF8Channel,  // FP8 with scales
+  kNF4,        // bitsandbytes
+  kNVFP4,
 };
 inline constexpr int kElementDTypeCount = 9;
-inline constexpr int kDTypeCount = static_cast<int>(DType::kGroup8) + 1;
+inline constexpr int kDTypeCount = static_cast<int>(DType::kNVFP4) + 1;
 
 // "f32", "bf16", "q4_k", ...
 std::string_view to_string(DType dtype);

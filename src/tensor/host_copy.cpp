@@ -7,7 +7,7 @@ namespace wick {
 
 #if WICK_CUDA
 std::unique_ptr<HostCopy> start_cuda_copy(Device device, const void* from,
-                                          size_t bytes);  // backends/cuda/host_copy.cpp
+                                          size_t bytes);  // backends/cuda/runtime/host_copy.cpp
 #endif
 
 std::unique_ptr<HostCopy> start_host_copy(const Tensor& x) {

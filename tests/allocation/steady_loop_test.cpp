@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "engine/sampler.h"
+#include "engine/sampling/sampler.h"
 #include "ops/ops.h"
 #include "support/model_fixtures.h"
 #include "tensor/arena.h"

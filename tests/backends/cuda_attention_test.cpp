@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "nn/kv_cache.h"
-#include "ops/attend.h"
+#include "ops/layers/paged_attention.h"
 #include "support/kernel_cases.h"
 #include "support/needs_cuda.h"
 #include "support/paged_cases.h"
@@ -75,28 +75,28 @@ TEST_F(CudaAttention, AttendsToWhatItStores) {
       store_kv(there(randn({before.back(), of.kv_heads, of.dim}, 7)),
                there(randn({before.back(), of.kv_heads, of.dim}, 8)), past, cache.layer(0));
       const Tensor c = there(cos(angles)), s = there(sin(angles));
-      const auto turned = [&](const Tensor& y, const Tensor& weight) {
+      const auto rotated = [&](const Tensor& y, const Tensor& weight) {
         const Tensor normed = of.normed ? rms_norm(there(y), there(weight), 1e-6f) : there(y);
         return transpose(rope(transpose(normed, 0, 1), c, s, of.interleaved), 0, 1).contiguous();
       };
       if (together) {
-        const HeadTurns turns{of.normed ? there(query_weight) : Tensor(),
-                              of.normed ? there(key_weight) : Tensor(),
-                              1e-6f,
-                              c,
-                              s,
-                              of.interleaved};
+        const HeadRotation rotation{of.normed ? there(query_weight) : Tensor(),
+                                    of.normed ? there(key_weight) : Tensor(),
+                                    1e-6f,
+                                    c,
+                                    s,
+                                    of.interleaved};
         const AttendInput input{there(query), there(key), there(value)};
-        const Tensor out = attend(input, turns, cache.layer(0), paged(device), options, false).out;
-        const Attended watched = attend(input, turns, cache.layer(0), paged(device), options, true);
+        const Tensor out = attend(input, rotation, cache.layer(0), paged(device), options, false).out;
+        const Attended watched = attend(input, rotation, cache.layer(0), paged(device), options, true);
         expect_identical(watched.out, out, "with queries wanted");
-        expect_close(watched.queries, turned(query, query_weight), 1e-5, "queries");
+        expect_close(watched.queries, rotated(query, query_weight), 1e-5, "queries");
         // What was stored is seen by whoever comes next.
         const Tensor again = paged_attention(there(query), cache.layer(0), paged(device), options);
         return concat(std::vector<Tensor>{out, again}, 0).to_device(Device::cpu());
       }
-      store_kv(turned(key, key_weight), there(value), paged(device), cache.layer(0));
-      const Tensor out = paged_attention(turned(query, query_weight), cache.layer(0), paged(device), options);
+      store_kv(rotated(key, key_weight), there(value), paged(device), cache.layer(0));
+      const Tensor out = paged_attention(rotated(query, query_weight), cache.layer(0), paged(device), options);
       const Tensor again = paged_attention(there(query), cache.layer(0), paged(device), options);
       return concat(std::vector<Tensor>{out, again}, 0).to_device(Device::cpu());
     };
@@ -141,16 +141,17 @@ TEST_F(CudaAttention, AttendsToPromptsAsToTokens) {
       std::vector<Tensor> parts;
       for (int64_t at = 0; at < kTokens; at += chunk) {
         const auto part = [&](const Tensor& x) { return narrow(x, 0, at, chunk).contiguous(); };
-        const HeadTurns turns{of.normed ? query_weight : Tensor(),
-                              of.normed ? key_weight : Tensor(),
-                              1e-6f,
-                              cos(part(angles)),
-                              sin(part(angles)),
-                              of.interleaved};
+        const HeadRotation rotation{of.normed ? query_weight : Tensor(),
+                                    of.normed ? key_weight : Tensor(),
+                                    1e-6f,
+                                    cos(part(angles)),
+                                    sin(part(angles)),
+                                    of.interleaved};
         const PagedRows rows{from_vector(std::vector<int32_t>{0, static_cast<int32_t>(chunk)}, {2}, Device::cuda()),
                              from_vector(std::vector<int32_t>{static_cast<int32_t>(at)}, {1}, Device::cuda()),
                              from_vector(table, {1, kWidth}, Device::cuda())};
-        parts.push_back(attend({part(query), part(key), part(value)}, turns, cache.layer(0), rows, options, false).out);
+        parts.push_back(
+            attend({part(query), part(key), part(value)}, rotation, cache.layer(0), rows, options, false).out);
       }
       return concat(parts, 0);
     };
@@ -172,7 +173,7 @@ TEST_F(CudaAttention, AttentionOfPrompts) {
       PagedCase c{heads, kv_heads, dim, dim, dtype, device, {{0, 150}, {0, 0}, {61, 100}, {300, 30}, {17, 1}},
                   {},    {},       {},  {},  {}};
       c.make();
-      for (int which = 0; which < 4; ++which) {
+      for (int which = 0; which < 5; ++which) {
         PagedAttentionOptions options;
         options.scale = 0.09f;
         if (which == 1) options.window = 70;
@@ -184,10 +185,12 @@ TEST_F(CudaAttention, AttentionOfPrompts) {
           options.alibi_slopes = from_vector(slopes, {heads});
           options.window = 200;
         }
+        if (which == 4) options.distance_bias = randn({heads, 40}, 5);
         const std::string what = cat(to_string(dtype), ", ", heads, " heads of ", dim, ", options ", which);
         const Tensor want = c.expected(options);
         options.sinks = moved(options.sinks, device);
         options.alibi_slopes = moved(options.alibi_slopes, device);
+        options.distance_bias = moved(options.distance_bias, device);
         const Tensor all = c.attend(options);
         expect_close(all, want, dtype == DType::kF16 ? 3e-3 : dtype == DType::kBF16 ? 2e-2 : 1e-2, what);
         for (const int64_t row : {0, 31, 32, 149}) {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "ops/device_graph.h"
-#include "ops/experts.h"
+#include "ops/layers/experts.h"
 #include "support/kernel_cases.h"
 #include "support/needs_cuda.h"
 #include "support/packed_weights.h"
@@ -69,8 +69,8 @@ class Mixture {
   // x and residual are on the device.
   bool mix(const Tensor& x, const Tensor& residual, const Tensor& out) const {
     const LinearInput input{x, norm_there_, kEps};
-    const ExpertShares shares = route_experts(input, {router_there_, bias_there_, {}}, choice());
-    return kernels().mix_experts(input, shares, experts_, of_.clamped ? ExpertGate::kClamped : ExpertGate::kSilu,
+    const RoutedExperts routed = route_experts(input, {router_there_, bias_there_, {}}, choice());
+    return kernels().mix_experts(input, routed, experts_, of_.clamped ? ExpertGate::kClamped : ExpertGate::kSilu,
                                  residual, out);
   }
   Tensor mix(const Tensor& x, const Tensor& residual) const {
@@ -81,10 +81,10 @@ class Mixture {
 
   ExpertChoice choice() const { return {of_.chosen, true, kScale, of_.sigmoids, of_.groups, of_.chosen_groups}; }
 
-  // The experts that each token chooses, ascending, and their shares.
+  // The experts that each token chooses, ascending, and their routing weights.
   struct Choice {
     std::vector<int64_t> experts;
-    std::vector<float> shares;
+    std::vector<float> weights;
   };
   std::vector<Choice> choose(const Tensor& x) const {
     const Tensor logits = add(matmul(rms_norm(x, norm_, kEps), transpose(router_, 0, 1)), bias_);
@@ -106,7 +106,7 @@ class Mixture {
       for (const int64_t expert : order) sum += score[expert];
       std::sort(order.begin(), order.end());
       Choice choice{order, {}};
-      for (const int64_t expert : order) choice.shares.push_back(score[expert] * (kScale / sum));
+      for (const int64_t expert : order) choice.weights.push_back(score[expert] * (kScale / sum));
       choices.push_back(choice);
     }
     return choices;
@@ -127,7 +127,7 @@ class Mixture {
     return best;
   }
 
-  // answer(row of x, expert) for each token's experts, times their shares, and the residual.
+  // answer(row of x, expert) for each token's experts, times their routing weights, and the residual.
   template <typename Answer>
   Tensor expected(const Tensor& x, const Tensor& residual, const Answer& answer) const {
     const std::vector<Choice> choices = choose(x);
@@ -140,9 +140,9 @@ class Mixture {
     auto next = answers.begin();
     for (size_t token = 0; token < choices.size(); ++token) {
       float* sum = out.mutable_data<float>() + static_cast<int64_t>(token) * of_.hidden;
-      for (const float share : choices[token].shares) {
+      for (const float weight : choices[token].weights) {
         const std::vector<float> of = (next++)->to_vector<float>();
-        for (size_t i = 0; i < of.size(); ++i) sum[i] += of[i] * share;
+        for (size_t i = 0; i < of.size(); ++i) sum[i] += of[i] * weight;
       }
     }
     return add(out, residual);
@@ -206,7 +206,7 @@ class Mixture {
 
 class CudaExperts : public NeedsCuda<> {};
 
-// Of tokens few and many, at sizes that fill no tile, with experts that nobody visits.
+// Of tokens few and many, at sizes that fill no tile, with experts that no token is routed to.
 TEST_F(CudaExperts, AsOneByOne) {
   for (const Sizes& of : {Sizes{DType::kQ4_K, DType::kQ6_K, 2048, 768, 128, 8, false},
                           Sizes{DType::kQ4_K, DType::kQ4_K, 512, 768, 5, 2, false},
@@ -255,14 +255,14 @@ TEST_F(CudaExperts, AsOneByOne) {
   }
 }
 
-// The host is never asked: what is recorded gives the same bits whenever it is started, for any x.
-TEST_F(CudaExperts, AreRecorded) {
+// The host is never asked: what is captured gives the same bits whenever it is started, for any x.
+TEST_F(CudaExperts, AreCaptured) {
   const Mixture mixture({DType::kQ4_K, DType::kQ6_K, 512, 768, 20, 4});
   for (const int64_t tokens : {1, 3, 70}) {
     const Tensor x = there(randn({tokens, 512}, 1)), residual = there(randn({tokens, 512}, 2));
     const Tensor out = empty(x.shape(), DType::kF32, Device::cuda());
     ASSERT_TRUE(mixture.mix(x, residual, out));
-    const auto graph = record_graph(Device::cuda(), [&] { EXPECT_TRUE(mixture.mix(x, residual, out)); });
+    const auto graph = capture_graph(Device::cuda(), [&] { EXPECT_TRUE(mixture.mix(x, residual, out)); });
     for (const uint64_t seed : {3, 4, 3}) {
       const Tensor other = randn({tokens, 512}, seed);
       device_memory(Device::cuda())

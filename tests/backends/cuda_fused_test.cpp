@@ -9,9 +9,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "ops/draw_tokens.h"
-#include "ops/experts.h"
 #include "ops/kernel_table.h"
+#include "ops/layers/draw_tokens.h"
+#include "ops/layers/experts.h"
 #include "quant/format.h"
 #include "support/kernel_cases.h"
 #include "support/needs_cuda.h"
@@ -204,8 +204,8 @@ TEST_F(CudaFused, MixesExperts) {
     const auto mix = [&](const Tensor& rows, const Tensor& beside) {
       const Tensor out = empty(rows.shape(), DType::kF32, Device::cuda());
       const LinearInput input{away(rows), away(norm), 1e-6f};
-      const ExpertShares shares = route_experts(input, {away(router), {}, away(bias)}, {chosen, true, 1.5f, sigmoids});
-      EXPECT_TRUE(kernels.mix_experts(input, shares, experts, ExpertGate::kSilu, away(beside), out));
+      const RoutedExperts routed = route_experts(input, {away(router), {}, away(bias)}, {chosen, true, 1.5f, sigmoids});
+      EXPECT_TRUE(kernels.mix_experts(input, routed, experts, ExpertGate::kSilu, away(beside), out));
       return out;
     };
     const Tensor out = mix(x, residual);

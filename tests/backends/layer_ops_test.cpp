@@ -116,21 +116,21 @@ TEST(Attend, HasTheBitsOfTheOpsOnTheHost) {
           const int64_t tokens = 26;
           const auto make = [&](const Shape& shape, uint64_t seed) { return randn(shape, seed).to_device(device); };
           const AttendInput input{make({tokens, 6, 24}, 1), make({tokens, 2, 24}, 2), make({tokens, 2, 24}, 3)};
-          HeadTurns turns;
-          if (norms) turns = {make({24}, 4), make({24}, 5), 1e-6f};
-          if (pairs > 0) turns.cos = make({tokens, pairs}, 6), turns.sin = make({tokens, pairs}, 7);
-          turns.interleaved = interleaved;
+          HeadRotation rotation;
+          if (norms) rotation = {make({24}, 4), make({24}, 5), 1e-6f};
+          if (pairs > 0) rotation.cos = make({tokens, pairs}, 6), rotation.sin = make({tokens, pairs}, 7);
+          rotation.interleaved = interleaved;
           PagedAttentionOptions options;
           options.scale = 0.3f;
-          const Attended plain = attend(input, turns, paged.blocks, rows, options, false);
-          const Attended watched = attend(input, turns, paged.blocks, rows, options, true);
-          const auto turned = [&](const Tensor& x, const Tensor& weight) {
+          const Attended plain = attend(input, rotation, paged.blocks, rows, options, false);
+          const Attended watched = attend(input, rotation, paged.blocks, rows, options, true);
+          const auto rotated = [&](const Tensor& x, const Tensor& weight) {
             const Tensor normed = norms ? rms_norm(x, weight, 1e-6f) : x;
             return pairs == 0 ? normed
-                              : transpose(rope(transpose(normed, 0, 1), turns.cos, turns.sin, interleaved), 0, 1);
+                              : transpose(rope(transpose(normed, 0, 1), rotation.cos, rotation.sin, interleaved), 0, 1);
           };
-          const Tensor query = turned(input.query, turns.query_weight);
-          store_kv(turned(input.key, turns.key_weight), input.value, rows, paged.blocks);
+          const Tensor query = rotated(input.query, rotation.query_weight);
+          store_kv(rotated(input.key, rotation.key_weight), input.value, rows, paged.blocks);
           const std::string what = cat(norms, " ", interleaved, " ", pairs, " on ", device);
           expect_identical(plain.out, paged_attention(query, paged.blocks, rows, options), what);
           expect_identical(watched.out, plain.out, what + ", watched");
@@ -207,20 +207,20 @@ TEST(Experts, EqualScoresGoToTheLowerNumber) {
     const LinearInput input{ones({1, 8}).to_device(device)};
     Tensor router = zeros({6, 8});
     for (int64_t i = 0; i < 6; ++i) router.mutable_data<float>()[i * 8] = scores.data<float>()[i];
-    const ExpertShares shares = route_experts(input, {router.to_device(device)}, {.chosen = 2, .sigmoid = true});
-    EXPECT_EQ(shares.ids.to_vector<int32_t>(), (std::vector<int32_t>{1, 2})) << to_string(device);
-    expect_close(shares.shares, from_vector<float>({0.5f, 0.5f}, {1, 2}), 1e-6, cat("shares on ", device));
+    const RoutedExperts routed = route_experts(input, {router.to_device(device)}, {.chosen = 2, .sigmoid = true});
+    EXPECT_EQ(routed.ids.to_vector<int32_t>(), (std::vector<int32_t>{1, 2})) << to_string(device);
+    expect_close(routed.weights, from_vector<float>({0.5f, 0.5f}, {1, 2}), 1e-6, cat("routing weights on ", device));
   }
 }
 
 TEST(Experts, SharesBecomeAMatrixAndComeBack) {
-  const ExpertShares shares{from_vector<int32_t>({0, 3, 1, 2}, {2, 2}),
-                            from_vector<float>({0.25f, 0.75f, 0.5f, 0}, {2, 2})};
-  const Tensor dense = dense_shares(shares, 4);
+  const RoutedExperts routed{from_vector<int32_t>({0, 3, 1, 2}, {2, 2}),
+                             from_vector<float>({0.25f, 0.75f, 0.5f, 0}, {2, 2})};
+  const Tensor dense = dense_routing_weights(routed, 4);
   expect_identical(dense, from_vector<float>({0.25f, 0, 0, 0.75f, 0, 0.5f, 0, 0}, {2, 4}), "matrix");
-  const ExpertShares back = sparse_shares(dense, Device::cpu());
+  const RoutedExperts back = routed_experts(dense, Device::cpu());
   EXPECT_EQ(back.ids.to_vector<int32_t>(), (std::vector<int32_t>{0, 3, 0, 1}));
-  EXPECT_EQ(back.shares.to_vector<float>(), (std::vector<float>{0.25f, 0.75f, 0, 0.5f}));
+  EXPECT_EQ(back.weights.to_vector<float>(), (std::vector<float>{0.25f, 0.75f, 0, 0.5f}));
 }
 
 // Sequences of some rows each; the states are made anew for every run.
@@ -309,6 +309,19 @@ TEST(Recurrence, ScansAgreeWithTheReferenceAndWithChunks) {
         return rwkv_scan(part(keys), part(values), part(falls), bonus.to_device(device), rows);
       },
       1e-4, "rwkv");
+
+  constexpr int64_t kKeyHeads = 2, kKeyDim = 11;
+  for (const int64_t dim : {1, 7, 37, 130}) {  // columns for single lanes, for vectors, for several of them
+    const auto unit = [&](uint64_t seed) { return mul(matrix(kKeyHeads * kKeyDim, seed), 0.3); };
+    const Tensor queries = unit(20), names = unit(21), told = matrix(kHeads * dim, 22),
+                 fades = softplus(matrix(kHeads, 23)), betas = sigmoid(matrix(kHeads, 24));
+    expect_scan(
+        {kHeads, kKeyDim, dim},
+        [&](const auto& part, std::span<const StateRows> rows) {
+          return delta_rule_scan(part(queries), part(names), part(told), part(fades), part(betas), rows);
+        },
+        1e-4, cat("delta rule of ", dim));
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "ops/matmul.h"
+#include "ops/layers/matmul.h"
 
 #include <gtest/gtest.h>
 

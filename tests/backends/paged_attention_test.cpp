@@ -17,7 +17,10 @@ using Sequences = std::vector<PagedCase::Sequence>;
 constexpr DType kPoolTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kI8};
 
 PagedAttentionOptions scaled(int64_t dim) {
-  return {.scale = 1.0f / std::sqrt(static_cast<float>(dim)), .sinks = Tensor(), .alibi_slopes = Tensor()};
+  return {.scale = 1.0f / std::sqrt(static_cast<float>(dim)),
+          .sinks = Tensor(),
+          .alibi_slopes = Tensor(),
+          .distance_bias = Tensor()};
 }
 
 // The CPU on each of its instruction sets, other devices once.
@@ -44,6 +47,7 @@ class PagedAttention : public OnEveryDevice {
     PagedAttentionOptions there = options;
     there.sinks = moved(options.sinks);
     there.alibi_slopes = moved(options.alibi_slopes);
+    there.distance_bias = moved(options.distance_bias);
     // CUDA rounds queries and weights to f16 or bf16 where keys and values are, or where they are in 8 bits.
     double tolerance = 6e-6;
     if (device().kind() == DeviceKind::kCuda && c.dtype != DType::kF32) {
@@ -83,6 +87,14 @@ TEST_P(PagedAttention, EveryOption) {
       expect_plain(c, options, cat("window ", window));
     }
     options = scaled(32);
+    for (const int64_t chunk : {1, 7, 16, 64, 65, 100, 1000}) {
+      options.chunk = chunk;
+      expect_plain(c, options, cat("chunk ", chunk));
+    }
+    options.window = 30;
+    options.chunk = 41;
+    expect_plain(c, options, "window and chunk");
+    options = scaled(32);
     options.soft_cap = 1.5f;
     expect_plain(c, options, "soft cap");
     options.window = 50;
@@ -93,6 +105,10 @@ TEST_P(PagedAttention, EveryOption) {
     expect_plain(c, options, "sinks");
     options.alibi_slopes = tensor({0.5f, 0.25f, 0.0f, 0.125f, -0.01f, 1.0f});
     expect_plain(c, options, "sinks and alibi");
+    for (const int64_t distances : {1, 23, 200}) {
+      options.distance_bias = randn({6, distances}, 11);
+      expect_plain(c, options, cat("sinks, alibi and ", distances, " distances"));
+    }
     options.scale = -0.3f;
     options.soft_cap = 4;
     options.window = 90;
@@ -121,6 +137,7 @@ TEST_P(PagedAttention, ARowDependsOnItselfAlone) {
                                           : made(8, 2, 128, 128, dtype, {{0, 75}, {0, 130}, {1100, 300}, {2060, 1}});
     PagedAttentionOptions options = scaled(40);
     options.window = dtype == DType::kBF16 ? 50 : 0;
+    options.chunk = dtype == DType::kF16 ? 45 : dtype == DType::kI8 ? 1030 : 0;
     everywhere(device(), [&] {
       ThreadPool::instance().resize(1);
       const Tensor all = c.attend(options);
@@ -225,6 +242,12 @@ TEST_P(PagedAttention, BlocksBeforeTheWindowAreNotRead) {
   const Tensor want = c.expected(options);
   for (int64_t b = 0; b < (150 - 39) / kKvBlockTokens; ++b) c.table[b] = -1000000;
   everywhere(device(), [&] { expect_close(c.attend(options), want, 4e-6, "window"); });
+  options.window = 0;
+  options.chunk = 37;  // the fourth one begins at 148
+  const Tensor of_chunk = c.expected(options);
+  for (int64_t b = 0; b < 148 / kKvBlockTokens; ++b) c.table[b] = -1000000;
+  everywhere(device(), [&] { expect_close(c.attend(options), of_chunk, 4e-6, "chunk"); });
+  options.chunk = 0;
   options.window = 60;
   if (device().is_host())
     EXPECT_ERROR(c.attend(options), kInvalidArgument, "entry 5 of the table of sequence 0 is block -1000000");
@@ -331,9 +354,13 @@ TEST_P(PagedAttention, SaysWhatIsWrong) {
   }
   EXPECT_BAD(rows.block_table = ints({0, 1}, {1, 2}), kShape, "block_table has shape [1, 2], expected [2, 2]");
   EXPECT_BAD(options.window = -1, kInvalidArgument, "window -1 is below 0");
+  EXPECT_BAD(options.chunk = -1, kInvalidArgument, "chunk -1 is below 0");
   EXPECT_BAD(options.soft_cap = -2, kInvalidArgument, "soft cap -2 is not a finite size");
   EXPECT_BAD(options.sinks = ones({3}, DType::kF32, device()), kShape, "sinks has shape [3], expected [4]");
   EXPECT_BAD(options.alibi_slopes = ones({4}, DType::kF64, device()), kDType, "alibi_slopes is f64, expected f32");
+  EXPECT_BAD(options.distance_bias = ones({3, 5}, DType::kF32, device()), kShape,
+             "distance_bias has shape [3, 5], expected [4, 5]");
+  EXPECT_BAD(options.distance_bias = empty({4, 0}, DType::kF32, device()), kShape, "is for 0 distances");
   const Device other = device() == Device::cpu() ? Device::reference() : Device::cpu();
   EXPECT_BAD(rows.positions = rows.positions.to_device(other), kDevice, "paged_attention: one tensor is on");
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/mapped_file.h"
+#include "support/sanitized.h"
 #include "support/temp_folder.h"
 
 namespace wick {
@@ -41,9 +42,10 @@ TEST_F(ChangedFile, WhatIsCutOffReadsAsZeros) {
   EXPECT_EQ(count(*file, 'a'), 2 * static_cast<int64_t>(kPage));  // would end the process
   EXPECT_EQ(count(*file, 0), 3 * static_cast<int64_t>(kPage) + 17);
   EXPECT_NE(file->problem().find("became shorter or unreadable"), std::string::npos) << file->problem();
-  // Several threads at once, over another mapping.
+  // Several threads at once, over another mapping. To ThreadSanitizer pages that one of them maps are written to.
   std::vector<std::thread> readers;
-  for (int i = 0; i < 4; ++i) readers.emplace_back([&] { EXPECT_EQ(count(*other, 'a'), 2 * int64_t{kPage}); });
+  for (int i = 0; i < (kSanitized ? 1 : 4); ++i)
+    readers.emplace_back([&] { EXPECT_EQ(count(*other, 'a'), 2 * int64_t{kPage}); });
   for (std::thread& reader : readers) reader.join();
   // Whole again: a new mapping is sound, the old one stays what it is.
   write('a');
@@ -78,7 +80,12 @@ TEST_F(ChangedFile, OtherBusErrorsStillEndTheProcess) {
     std::filesystem::resize_file(path_, kPage);
     std::exit(bytes[3 * kPage]);
   };
-  EXPECT_EXIT(touch(), testing::KilledBySignal(SIGBUS), "");
+  // A sanitizer tells of it in a way of its own, and ends the process with a status.
+  const auto dies = [](int status) {
+    return kSanitized ? !(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+                      : WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS;
+  };
+  EXPECT_EXIT(touch(), dies, "");
 }
 
 }  // namespace

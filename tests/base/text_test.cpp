@@ -32,6 +32,10 @@ TEST(Nearest, PrefersTheFewestEditsAndNothingFar) {
   const std::vector<std::string_view> names = {"lm_head.weight", "model.norm.weight", ""};
   EXPECT_EQ(nearest("lm_head.wieght", names), "lm_head.weight");
   EXPECT_EQ(nearest("banana", names), "");
+  const std::vector<std::string_view> commands = {"serve", "run", "rm"};
+  EXPECT_EQ(nearest("rnu", commands), "run");  // neighbours that changed places are one edit
+  EXPECT_EQ(nearest("urn", commands), "run");
+  EXPECT_EQ(nearest("nur", commands), "");
   EXPECT_EQ(nearest(std::string(10000, 'x'), names), "");
 }
 

@@ -1,10 +1,10 @@
-#include "cli/bench_report.h"
+#include "cli/bench/bench_report.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/bench_run.h"
+#include "cli/bench/bench_run.h"
 
 namespace wick {
 namespace {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/process.h"
 #include "support/needs_ember.h"
+#include "support/places.h"
 #include "support/pseudo_terminal.h"
 #include "support/temp_folder.h"
 
@@ -101,6 +102,66 @@ TEST_F(ChatCommand, ModelsWithoutTemplateAreExplained) {
     EXPECT_TRUE(contains(result.errors, part)) << result.errors;
   }
   EXPECT_TRUE(contains(chat("Who are you?\n", {model.string(), "--template", "chatml", "-t", "0"}).output, "Ember"));
+}
+
+TEST_F(ChatCommand, TheLastConversationGoesOn) {
+  EXPECT_NE(chat("Hi\n", {"-c"}).errors.find("no conversation to continue yet"), std::string::npos);
+  {
+    PseudoTerminal terminal = at_terminal();
+    terminal.wait_for("> ");
+    terminal.type("My name is Tom.\r");
+    terminal.wait_for("of 4096");
+    terminal.type("\x04");
+    EXPECT_EQ(terminal.wait(), 0);
+  }
+  const fs::path kept = fs::path(path("state")) / "wick" / "conversation.json";
+  ASSERT_TRUE(fs::exists(kept));
+  EXPECT_EQ(fs::status(kept).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(chat("What is my name?\n", {"-c", "-t", "0"}).output, "Your name is Tom.\n");
+  PseudoTerminal terminal = at_terminal({"--continue", "-t", "0"});
+  terminal.wait_for("The last conversation goes on; it has 2 messages.");
+  terminal.type("What is my name?\r");
+  terminal.wait_for("Your name is Tom.");
+  terminal.type("\x04");
+  EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_F(ChatCommand, FilesAreAttached) {
+  std::ofstream(path("note.txt")) << "My name is Tom.";
+  std::ofstream(path("sound.wav"), std::ios::binary) << std::string("RIFF\0\0", 6);
+  const auto result = chat(cat("/attach ", path("note.txt"), "\n/attach ", path("sound.wav"),
+                               "\n/attach\nHello\n/save ", path("saved.json"), "\n"));
+  EXPECT_TRUE(contains(result.errors, "sound.wav: is no text in UTF-8")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "a file is given as /attach FILE")) << result.errors;
+  std::ifstream saved(path("saved.json"));
+  EXPECT_EQ(nlohmann::json::parse(saved).at(0).at("content"), "note.txt:\n```\nMy name is Tom.\n```\n\nHello");
+}
+
+TEST_F(ChatCommand, TabAndCtrlRAtATerminal) {
+  PseudoTerminal terminal = at_terminal();
+  terminal.wait_for("> ");
+  terminal.type("/s\t");
+  terminal.wait_for("/system  /set  /show  /save");
+  terminal.type("et tempe\t0.5\r");
+  terminal.wait_for("temperature is 0.5 now.");
+  terminal.type("\x12");
+  terminal.wait_for("(search '') ");
+  terminal.type("tempe\r");
+  terminal.wait_for("temperature is 0.5 now.");
+  terminal.type("\x04");
+  EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_F(ChatCommand, AnswersAreWrappedAtWords) {
+  PseudoTerminal terminal = at_terminal({"-t", "0"}, 40);
+  terminal.wait_for("> ");
+  terminal.type("Who are you?\r");
+  // The word that did not fit was taken back.
+  terminal.wait_for("I am Ember, the small model that comes ");
+  terminal.wait_for("with Wick.");
+  terminal.wait_for("of 4096");
+  terminal.type("\x04");
+  EXPECT_EQ(terminal.wait(), 0);
 }
 
 TEST_F(ChatCommand, AnswersAtATerminal) {

@@ -7,9 +7,10 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "cli/heat_table.h"
+#include "cli/microscope/heat_table.h"
 #include "support/microscope_runs.h"
 #include "support/needs_ember.h"
+#include "support/places.h"
 
 namespace wick {
 namespace {

@@ -1,10 +1,10 @@
-#include "cli/heat_table.h"
+#include "cli/microscope/heat_table.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "cli/token_label.h"
+#include "cli/microscope/token_label.h"
 
 namespace wick {
 namespace {

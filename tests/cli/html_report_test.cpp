@@ -1,14 +1,15 @@
-#include "cli/html_report.h"
+#include "cli/microscope/html_report.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "base/base64.h"
 #include "hub/checksum.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/well_formed.h"
-#include "text/base64.h"
 
 namespace wick {
 namespace {
@@ -52,6 +53,56 @@ TEST(HtmlReport, FetchesNothing) {
     EXPECT_EQ(page.find(part), std::string::npos) << part;
   }
   EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+}
+
+HeatTable layers_by_heads() {
+  HeatTable table;
+  table.rows = layer_axis();
+  table.rows.numbers = {"0", "1", "2"};
+  table.columns.labels = {"head 0"};
+  table.cells = {{"low", 0.1, ""}, {"middle", 0.2, ""}, {"high", 0.3, ""}};
+  return table;
+}
+
+std::string page_of(HeatTable table) {
+  MicroscopeReport report;
+  report.sections.emplace_back(std::move(table));
+  return html_page(report);
+}
+
+TEST(HtmlReport, LayersRiseAndOtherRowsFall) {
+  HeatTable table = layers_by_heads();
+  const std::string risen = page_of(table);
+  EXPECT_LT(risen.find(">high<"), risen.find(">middle<"));
+  EXPECT_LT(risen.find(">middle<"), risen.find(">low<"));
+  EXPECT_LT(risen.find("<th>2</th>"), risen.find(">high<"));
+  table.rows.rises = false;
+  const std::string fallen = page_of(table);
+  EXPECT_LT(fallen.find(">low<"), fallen.find(">high<"));
+  // A terminal has them as they are.
+  const std::string text = heat_text(layers_by_heads(), {});
+  EXPECT_LT(text.find("low"), text.find("high"));
+}
+
+// A header of one row lies at the top; only one that has a row above it lies below that.
+TEST(HtmlReport, HeaderTakesTheRoomOfItsRows) {
+  const std::string page = page_of(layers_by_heads());
+  EXPECT_EQ(page.find("tr class=\"numbers\""), std::string::npos);
+  EXPECT_NE(page.find("tr.numbers+tr.labels th{top:"), std::string::npos);
+  EXPECT_EQ(page.find("thead tr.labels th{top:"), std::string::npos);
+}
+
+// The page of the server and the exports have the same colours.
+TEST(HtmlReport, LooksLikeTheServersPage) {
+  std::ifstream file(std::string(WICK_SOURCE_DIR) + "/web/style/base.css");
+  const std::string style{std::istreambuf_iterator<char>(file), {}};
+  const std::string page = html_page({});
+  for (const char* name : {"ink", "soft", "line"}) {
+    const size_t at = style.find(fmt::format("--{}: #", name));
+    ASSERT_NE(at, std::string::npos) << name;
+    const std::string colour = style.substr(style.find('#', at), 7);
+    EXPECT_NE(page.find(fmt::format("--{}:{}", name, colour)), std::string::npos) << name;
+  }
 }
 
 // The page's policy names its script by hash.

@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "cli/process.h"
-#include "formats/safetensors_writer.h"
+#include "formats/safetensors/safetensors_writer.h"
 #include "interp/attribution.h"
-#include "interp/logit_lens.h"
+#include "interp/probes/logit_lens.h"
 #include "interp/run_with_cache.h"
 #include "interp/text_measures.h"
 #include "support/microscope_runs.h"
 #include "support/needs_ember.h"
+#include "support/places.h"
 #include "support/pseudo_terminal.h"
 #include "support/temp_folder.h"
 #include "support/tiny_text_models.h"

@@ -1,4 +1,4 @@
-#include "cli/line_buffer.h"
+#include "cli/terminal/line_buffer.h"
 
 #include <gtest/gtest.h>
 
@@ -48,6 +48,71 @@ TEST(LineBuffer, KillsAndYanks) {
   EXPECT_EQ(typed("one two\x01\x0b"), "|");
   EXPECT_EQ(typed("one two\x01\033d"), "| two");
   EXPECT_EQ(typed("one two\033\x7f"), "one |");
+}
+
+TEST(LineBuffer, TabGoesOnAsFarAsItIsClear) {
+  const std::vector<std::string> none;
+  const auto complete = [](std::string_view text) {
+    std::vector<std::string> all;
+    for (const char* command : {"/set ", "/show", "/system "}) {
+      if (std::string_view(command).starts_with(text)) all.emplace_back(command);
+    }
+    return all;
+  };
+  LineBuffer buffer(none, complete);
+  EXPECT_EQ(type(buffer, "/s\t"), Outcome::kChoices);
+  EXPECT_EQ(buffer.choices(), (std::vector<std::string>{"/set ", "/show", "/system "}));
+  EXPECT_EQ(buffer.text(), "/s");
+  EXPECT_EQ(type(buffer, "h\t"), Outcome::kEdited);
+  EXPECT_EQ(buffer.text(), "/show");
+  type(buffer, "\x15/sy x\x01\033[C\033[C\033[C\t");
+  EXPECT_EQ(buffer.text(), "/system  x") << "what stands behind the cursor stays";
+  type(buffer, "\x15/nope\t");
+  EXPECT_EQ(buffer.text(), "/nope x") << "nothing fits";
+  EXPECT_EQ(typed("a\tb"), "a\tb|") << "in a message it is a character";
+}
+
+TEST(LineBuffer, CtrlRSearchesTheHistory) {
+  const std::vector<std::string> history = {"one fox", "two dogs", "three foxes", "four"};
+  EXPECT_EQ(typed("draft\x12"
+                  "fox",
+                  history),
+            "three |foxes");
+  EXPECT_EQ(typed("\x12"
+                  "fox\x12",
+                  history),
+            "one |fox");
+  EXPECT_EQ(typed("\x12"
+                  "fox\x12\x12",
+                  history),
+            "one |fox")
+      << "there is no other";
+  EXPECT_EQ(typed("\x12"
+                  "foxx\x7f\x05!",
+                  history),
+            "three foxes!|");
+  EXPECT_EQ(typed("draft\x12"
+                  "dogs\x03",
+                  history),
+            "draft|")
+      << "Ctrl-C takes the search back";
+  EXPECT_EQ(typed("\x12"
+                  "dogs\033[A",
+                  history),
+            "one fox|")
+      << "and an arrow goes on from there";
+  LineBuffer buffer(history);
+  EXPECT_FALSE(buffer.search_prompt());
+  type(buffer,
+       "\x12"
+       "zebra");
+  EXPECT_EQ(buffer.search_prompt(), "(not found: 'zebra') ");
+  type(buffer,
+       "\x7f\x7f\x7f\x7f\x7f"
+       "two");
+  EXPECT_EQ(buffer.search_prompt(), "(search 'two') ");
+  EXPECT_EQ(type(buffer, "\r"), Outcome::kAccepted);
+  EXPECT_EQ(buffer.text(), "two dogs");
 }
 
 TEST(LineBuffer, MovesByWords) {

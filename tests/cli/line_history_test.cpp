@@ -1,4 +1,4 @@
-#include "cli/line_history.h"
+#include "cli/terminal/line_history.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,12 @@
 
 #include "base/text.h"
 #include "cli/process.h"
+#include "models/encoder_decoder/encoder_decoder_config.h"
+#include "models/encoders/encoder_config.h"
 #include "models/registry.h"
 #include "support/fixtures.h"
 #include "support/needs_ember.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace wick {
@@ -135,11 +138,17 @@ TEST(Models, ListsEveryFamily) {
   const auto text = wick({"models"});
   EXPECT_EQ(text.exit_code, 0);
   const auto json = nlohmann::json::parse(wick({"models", "--json"}).output).at("families");
-  ASSERT_EQ(json.size(), families().size());
-  for (size_t i = 0; i < json.size(); ++i) {
-    EXPECT_EQ(json[i].at("model_type"), families()[i].model_type);
-    EXPECT_TRUE(contains(text.output, families()[i].title)) << families()[i].title;
-  }
+  ASSERT_EQ(json.size(), families().size() + encoder_decoder_families().size() + encoder_families().size());
+  size_t at = 0;
+  const auto expect = [&](const auto& list) {
+    for (const auto& family : list) {
+      EXPECT_EQ(json[at++].at("model_type"), family.model_type);
+      EXPECT_TRUE(contains(text.output, family.title)) << family.title;
+    }
+  };
+  expect(families());
+  expect(encoder_decoder_families());
+  expect(encoder_families());
 }
 
 TEST(PerplexityProgram, MeasuresEmber) {

@@ -1,12 +1,13 @@
 // `wick bench`: the measuring itself, its report, and the command as a user runs it.
-#include "cli/model_bench.h"
+#include "cli/bench/model_bench.h"
 
 #include <gtest/gtest.h>
 
 #include "base/text.h"
 #include "cli/process.h"
-#include "engine/text_model.h"
+#include "engine/text/text_model.h"
 #include "support/needs_ember.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace wick {

@@ -8,8 +8,11 @@
 #include "base/text.h"
 #include "cli/process.h"
 #include "formats/checkpoint.h"
-#include "formats/gguf_writer.h"
+#include "formats/gguf/gguf_writer.h"
 #include "support/file_bytes.h"
+#include "support/lora_files.h"
+#include "support/packed_layouts.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/tiny_models.h"
 #include "tensor/create.h"
@@ -106,6 +109,21 @@ TEST_F(ModelProgram, InspectCountsWeightsOfGroups) {
   EXPECT_EQ(report.at("types").at(0).at("name"), "GPTQ 4 bit");
   EXPECT_EQ(report.at("quantization_config").at("group_size"), 128);
   EXPECT_TRUE(contains(wick({"inspect", model_}).output, "gptq, bits 4, group_size 128, desc_act yes"));
+}
+
+TEST_F(ModelProgram, InspectCountsWeightsInPieces) {
+  LayoutRandom random(1);
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const auto& [suffix, part] : pack_bnb4(8, 128, 64, true, true, random).parts) {
+    tensors.emplace_back("model.layers.0.mlp.up_proj" + suffix, part);
+  }
+  write_checkpoint(model_, R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 1,
+      "quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true}})",
+                   tensors);
+  const auto report = nlohmann::json::parse(wick({"inspect", model_, "--json"}).output);
+  EXPECT_EQ(report.at("total").at("parameters"), 128 * 8);
+  EXPECT_EQ(report.at("types").size(), 1u);
+  EXPECT_EQ(report.at("types").at(0).at("name"), "NF4");
 }
 
 TEST_F(ModelProgram, InspectWorksWithoutSettings) {
@@ -287,6 +305,38 @@ TEST(ModelUsage, HelpGivesExamples) {
     EXPECT_TRUE(contains(result.output, "Examples:")) << result.output;
     EXPECT_TRUE(contains(result.output, cat("wick ", command, " "))) << result.output;
   }
+}
+
+TEST_F(ModelProgram, AdaptersAreUsedAndMerged) {
+  std::string words;  // one for every token, so that all of them can be seen
+  for (int id = 0; id < 40; ++id) words += cat(id ? ", " : "", "\"a", id, "\": ", id);
+  write_file(fs::path(model_) / "tokenizer.json", R"({"added_tokens": [], "pre_tokenizer": {"type": "Whitespace"},
+      "model": {"type": "WordLevel", "unk_token": "a0", "vocab": {)" +
+                                                      words + "}}}");
+  write_file(fs::path(model_) / "tokenizer_config.json",
+             R"({"chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}"})");
+  write_random_lora(Checkpoint::open(model_), path("lora"), 2, 7);
+  const std::vector<std::string> asked = {"-p", "a1 a2 a3", "-n", "12", "--ignore-end", "--temperature", "0"};
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "run");
+    arguments.insert(arguments.end(), asked.begin(), asked.end());
+    return wick(arguments);
+  };
+  const auto bare = run({model_}), with = run({model_, "--lora", path("lora")});
+  ASSERT_EQ(with.exit_code, 0) << with.errors;
+  EXPECT_NE(with.output, bare.output);
+  EXPECT_EQ(run({model_, "--lora", path("lora") + "=0"}).output, bare.output);
+  const auto merged = wick({"merge", model_, path("merged"), "--lora", path("lora")});
+  ASSERT_EQ(merged.exit_code, 0) << merged.errors;
+  EXPECT_EQ(lines(merged.output), 1) << merged.output;
+  EXPECT_EQ(run({path("merged")}).output, with.output);
+  const auto again = wick({"merge", model_, path("merged"), "--lora", path("lora")});
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_TRUE(contains(again.errors, "exists already")) << again.errors;
+  EXPECT_TRUE(contains(run({model_, "--lora", path("lora") + "=much"}).errors, "'much' is not a scale"));
+  const auto missing = run({model_, "--lora", path("nowhere")});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_EQ(lines(missing.errors), 1) << missing.errors;
 }
 
 }  // namespace

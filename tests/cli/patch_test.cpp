@@ -10,6 +10,7 @@
 #include "interp/run_with_cache.h"
 #include "support/microscope_runs.h"
 #include "support/needs_ember.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/tiny_text_models.h"
 #include "support/well_formed.h"

@@ -8,7 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/process.h"
+#include "engine/ember.h"
+#include "support/fixtures.h"
+#include "support/places.h"
 
 namespace wick {
 namespace {
@@ -20,6 +24,46 @@ ProcessResult wick(const std::vector<std::string>& arguments, const std::vector<
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// A disk that is full must not look like success.
+TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  std::vector<std::string> commands = {"models",       "models --json",
+                                       "--help",       "--version",
+                                       "embed --help", cat("inspect ", fixture_folders("qwen3").front().string())};
+  if (has_ember()) {
+    for (const char* more : {"run ember -p hello -n 2", "doctor --json"}) commands.emplace_back(more);
+  }
+  for (const std::string& command : commands) {
+    const auto full = run_process("/bin/sh", {"-c", cat(WICK_PROGRAM, " ", command, " > /dev/full")}, {});
+    EXPECT_EQ(full.exit_code, 1) << command;
+    EXPECT_NE(full.errors.find("standard output cannot be written"), std::string::npos) << command << full.errors;
+    const auto good = run_process("/bin/sh", {"-c", cat(WICK_PROGRAM, " ", command, " > /dev/null")}, {});
+    EXPECT_EQ(good.exit_code, 0) << command;
+  }
+}
+
+TEST(Program, HelpIsACommandToo) {
+  EXPECT_EQ(wick({"help", "bench", "ops"}).output, wick({"bench", "ops", "--help"}).output);
+  EXPECT_EQ(wick({"help"}).output, wick({"--help"}).output);
+  EXPECT_EQ(wick({"-V"}).output, wick({"--version"}).output);
+  const auto wrong = wick({"help", "xylophone"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_TRUE(contains(wrong.errors, "there is no command 'xylophone'")) << wrong.errors;
+  // Nobody is there to talk to.
+  const auto alone = wick({});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_EQ(alone.errors, wick({"--help"}).output);
+}
+
+TEST(Program, NamesTheCommandThatIsNear) {
+  const auto near = run_process(WICK_PROGRAM, {"transcrib", "talk.wav"}, {});
+  EXPECT_EQ(near.exit_code, 2);
+  EXPECT_NE(near.errors.find("there is no command 'transcrib'; did you mean 'transcribe'?"), std::string::npos)
+      << near.errors;
+  const auto far = run_process(WICK_PROGRAM, {"xylophone"}, {});
+  EXPECT_EQ(far.errors.find("did you mean"), std::string::npos) << far.errors;
+}
 
 TEST(Program, ShowsItsVersion) {
   const auto result = wick({"--version"});

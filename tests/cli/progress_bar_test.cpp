@@ -1,8 +1,8 @@
-#include "cli/progress_bar.h"
+#include "cli/terminal/progress_bar.h"
 
 #include <gtest/gtest.h>
 
-#include "cli/inspect_values.h"
+#include "cli/inspect/inspect_values.h"
 
 namespace wick {
 namespace {

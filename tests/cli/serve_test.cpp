@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "cli/process.h"
+#include "support/places.h"
+#include "support/temp_folder.h"
 
 namespace wick {
 namespace {
@@ -68,6 +70,24 @@ TEST(Serve, SaysWhereItIsAndEndsWhenAsked) {
   EXPECT_NE(result.output.find("context 4096 tokens, 64 MiB for keys and values"), std::string::npos) << result.output;
 }
 
+// A server is listed while it runs, and not when it was killed.
+TEST(Serve, IsListedWhileItRuns) {
+  const TempFolder folder;
+  const std::string state = cat("XDG_RUNTIME_DIR=", folder.path().string());
+  const auto result = run_process("/bin/sh",
+                                  {"-c",
+                                   cat("\"$0\" serve --port 0 --preload none named=ember > ", folder.path().string(),
+                                       "/out & p=$!; for i in $(seq 100); do \"$0\" ps --json | grep -q named && "
+                                       "break; sleep 0.1; done; \"$0\" ps --json; stat -c %a $XDG_RUNTIME_DIR/wick/*; "
+                                       "kill -9 $p; wait $p 2> /dev/null; \"$0\" ps"),
+                                   WICK_PROGRAM},
+                                  {state});
+  EXPECT_NE(result.output.find("http://127.0.0.1:"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("\n600\n"), std::string::npos) << result.output;
+  EXPECT_TRUE(result.output.ends_with("No server runs; wick serve starts one.\n")) << result.output << result.errors;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "wick"));
+}
+
 TEST(Serve, WarnsWhoLetsEverybodyIn) {
   const auto errors_of = [](const std::string& options) {
     const std::string script = cat("out=$(mktemp); ", WICK_PROGRAM, " serve --preload none --port 0 ", options,
@@ -94,9 +114,10 @@ TEST(Serve, ReadsItsKeysAgainWhenToldTo) {
   const ProcessResult result = run_process("/bin/sh", {"-c", script});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_NE(result.output.find("Read the API keys again"), std::string::npos) << result.output;
-  EXPECT_EQ(result.errors,
-            "wick: keys: line 1: a key holds visible ASCII characters only, and no blanks; the API keys stay as they "
-            "were\n");
+  EXPECT_EQ(
+      result.errors,
+      "wick: keys: line 1: behind the key stands something else than connections=N, requests=N, tokens=N, weight=X, "
+      "priority=low|normal|high|critical or cache=own|shared; the API keys stay as they were\n");
 }
 
 }  // namespace

@@ -2,11 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "cli/process.h"
-#include "engine/generator.h"
-#include "interp/linear_probe.h"
-#include "interp/sparse_autoencoder.h"
+#include "engine/text/generator.h"
+#include "interp/probes/linear_probe.h"
+#include "interp/probes/sparse_autoencoder.h"
 #include "interp/steering.h"
 #include "support/microscope_runs.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 #include "support/tiny_text_models.h"
 #include "tensor/create.h"

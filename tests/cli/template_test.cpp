@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
-#include "formats/gguf_writer.h"
+#include "formats/gguf/gguf_writer.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace wick {

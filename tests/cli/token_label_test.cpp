@@ -1,4 +1,4 @@
-#include "cli/token_label.h"
+#include "cli/microscope/token_label.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/process.h"
+#include "support/places.h"
 
 namespace wick {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "cli/process.h"
 #include "support/needs_ember.h"
+#include "support/places.h"
 #include "support/speech_samples.h"
 #include "support/temp_folder.h"
 

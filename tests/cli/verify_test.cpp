@@ -7,6 +7,7 @@
 
 #include "cli/process.h"
 #include "support/fixtures.h"
+#include "support/places.h"
 
 namespace wick {
 namespace {

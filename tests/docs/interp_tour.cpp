@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <string>
 
-#include "engine/conversation.h"
+#include "engine/text/conversation.h"
 #include "interp/attribution.h"
 #include "interp/language_interp.h"
-#include "interp/logit_lens.h"
 #include "interp/patching.h"
+#include "interp/probes/logit_lens.h"
 #include "interp/run_with_cache.h"
 #include "interp/steering.h"
 
@@ -103,7 +103,7 @@ void steering() {
   GenerateParams params;
   params.sampling.temperature = 0;
   params.max_new_tokens = 4;
-  vector.apply(params.hooks, 1.5);  // while it reads and while it answers
+  vector.apply(params.hooks, 1.5);  // in prefill and in decode
   std::printf("%s\n", Generator(ember).generate(asked("What is the capital of France?"), params).text.c_str());
 }
 

@@ -1,30 +1,13 @@
 // OpenAI's own client against `wick serve` with Ember, whose sure-fire answers are in models/ember/README.md.
 import assert from 'node:assert/strict';
-import {spawn} from 'node:child_process';
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {after, before, test} from 'node:test';
+import {before, test} from 'node:test';
 
-const {default: OpenAI} = await import(join(process.env.WICK_OPENAI_CLIENT, 'index.mjs'));
+import {model, serve, sum, sumAnswer} from './wick_server.mjs';
 
-const running = [];
-
-// Starts a server on a free port and waits until it says where.
-function serve(...options) {
-  const server = spawn(process.env.WICK_PROGRAM, ['serve', '--port', '0', '--kv-memory', '64MiB', ...options]);
-  running.push(server);
-  return new Promise((resolve, reject) => {
-    let output = '';
-    server.stdout.on('data', (data) => {
-      output += data;
-      const url = output.match(/http:\/\/[0-9.:]+/);
-      if (url) resolve(url[0]);
-    });
-    server.stderr.on('data', (data) => process.stderr.write(data));
-    server.on('exit', (code) => reject(new Error(`wick serve ended with ${code}`)));
-  });
-}
+const {default: OpenAI} = await import(join(process.env.WICK_CLIENT, 'index.mjs'));
 
 const connect = (url, apiKey = 'none') => new OpenAI({baseURL: `${url}/v1`, apiKey, maxRetries: 0});
 
@@ -32,11 +15,7 @@ let client;
 before(async () => {
   client = connect(await serve());
 });
-after(() => running.forEach((server) => server.kill()));
 
-const model = 'ember';
-const sum = [{role: 'user', content: 'What is 348 plus 275?'}];
-const sumAnswer = '348 + 275 = 623';
 const weather = {
   type: 'function',
   function: {
@@ -168,6 +147,30 @@ test('responses as a stream', async () => {
   assert.equal(last, 'response.completed');
   const collected = await client.responses.stream({model, input: sum[0].content, temperature: 0}).finalResponse();
   assert.equal(collected.output[0].content[0].text, sumAnswer);
+});
+
+test('responses that are kept and continued', async () => {
+  const first = await client.responses.create({model, input: 'My name is Zoe.', temperature: 0});
+  assert.deepEqual((await client.responses.retrieve(first.id)).output, first.output);
+  const second = await client.responses.create(
+      {model, input: 'What is my name?', previous_response_id: first.id, temperature: 0,
+       include: ['message.output_text.logprobs'], top_logprobs: 1});
+  assert.match(second.output_text, /Zoe/);
+  assert.equal(second.previous_response_id, first.id);
+  assert.equal(second.output[0].content[0].logprobs.map((entry) => entry.token).join(''), second.output_text);
+  const items = [];
+  for await (const item of client.responses.inputItems.list(second.id, {order: 'asc', limit: 2})) items.push(item);
+  assert.deepEqual(items.map((item) => item.role), ['user', 'assistant', 'user']);
+  await client.responses.delete(first.id);
+  await assert.rejects(client.responses.retrieve(first.id), OpenAI.NotFoundError);
+});
+
+test('tools that are allowed', async () => {
+  const other = {...weather, function: {...weather.function, name: 'get_time'}};
+  const allowed = {mode: 'required', tools: [{type: 'function', function: {name: 'get_time'}}]};
+  const answer = await chat({messages: [{role: 'user', content: 'What is the weather in Lyon?'}], tools: [weather, other],
+                             tool_choice: {type: 'allowed_tools', allowed_tools: allowed}});
+  assert.equal(answer.choices[0].message.tool_calls[0].function.name, 'get_time');
 });
 
 test('responses in the background', async () => {

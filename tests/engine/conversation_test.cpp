@@ -1,4 +1,4 @@
-#include "engine/conversation.h"
+#include "engine/text/conversation.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include "support/ember_talk.h"
 #include "support/errors.h"
 #include "support/needs_ember.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace wick {

@@ -123,7 +123,7 @@ TEST_F(CudaEngine, RunsAheadToTheContextsEnd) {
   run_to_end(engine);
   ASSERT_TRUE(heard.is_over()) << heard.error.value_or("");
   EXPECT_EQ(heard.results[0].reason, StopReason::kContextFull);
-  EXPECT_EQ(heard.tokens[0].size(), 48 - request.prompt.size() + 1);  // the last one is not read again
+  EXPECT_EQ(heard.tokens[0].size(), 48 - request.prompt.size() + 1);  // the last one is not computed again
   EXPECT_GT(engine.snapshot().counters.steps_ahead, 20);
   EXPECT_EQ(heard.tokens[0], alone(model(), request, 0, DType::kF16, 48).tokens);
 }

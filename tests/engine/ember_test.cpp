@@ -8,6 +8,7 @@
 #include "support/ember_lessons.h"
 #include "support/ember_talk.h"
 #include "support/needs_ember.h"
+#include "support/places.h"
 
 namespace wick {
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/engine_requests.h"
+#include "support/reference_models.h"
 #include "support/tiny_text_models.h"
 
 namespace wick {
@@ -44,14 +45,18 @@ TEST_P(EngineFamilyTest, AnswersTogetherAreThoseAlone) {
     }
     const EngineSnapshot snapshot = engine.snapshot();
     EXPECT_EQ(snapshot.blocks_free + snapshot.blocks_cached, snapshot.blocks_total);
-    EXPECT_GE(snapshot.counters.reused_tokens, 3 * kKvBlockTokens);
+    // A quarter of the memory is for states; with room for few, those of other prompts take their places.
+    if (each == 0 || 16 * model->model().new_state().bytes() <= blocks * each) {
+      EXPECT_GE(snapshot.counters.reused_tokens, 3 * kKvBlockTokens);
+    }
     EXPECT_EQ(snapshot.counters.window_freed > 0, facts.window > 0);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EngineFamilyTest,
-                         testing::Values("llama", "mistral", "gemma3", "lfm2", "mamba", "mamba2", "rwkv"),
-                         [](const auto& test) { return std::string(test.param); });
+                         testing::Values("llama", "mistral", "gemma3", "lfm2", "mamba", "mamba2", "rwkv", "mamba2-moe",
+                                         "delta-rule", "mamba-moe", "side-by-side", "one-part-each"),
+                         [](const auto& test) { return test_name(test.param); });
 
 TEST(EngineWindowTest, HooksOnAttentionSeeAllOfALongText) {
   const std::shared_ptr<const TextModel> model = tiny_text_model("mistral");

@@ -1,4 +1,4 @@
-#include "engine/text_engine.h"
+#include "engine/text/text_engine.h"
 
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ TEST_F(EmberEngineTest, AnswersTogetherAreThoseAlone) {
   }
 }
 
-TEST_F(EmberEngineTest, ThreadsAndGuessesChangeNothing) {
+TEST_F(EmberEngineTest, ThreadsAndDraftsChangeNothing) {
   const std::vector<EngineRequest> requests = wishes();
   const int before = ThreadPool::instance().size();
   ThreadPool::instance().resize(3);

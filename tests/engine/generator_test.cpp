@@ -1,4 +1,4 @@
-#include "engine/generator.h"
+#include "engine/text/generator.h"
 
 #include <gtest/gtest.h>
 
@@ -147,7 +147,7 @@ TEST_F(GeneratorTest, AnswersDoNotDependOnChunksOrThreads) {
   ThreadPool::instance().resize(threads);
 }
 
-TEST_F(GeneratorTest, GuessingAheadChangesNothing) {
+TEST_F(GeneratorTest, DraftsChangeNothing) {
   ModelDrafter ember(model_, *model_, {});
   LookupDrafter lookup(1, 4);
   for (const float temperature : {0.f, 1.f}) {
@@ -168,7 +168,7 @@ TEST_F(GeneratorTest, GuessingAheadChangesNothing) {
       if (temperature == 0) {
         params.drafter = &ember;
         const GenerateResult result = generate(text, params);
-        EXPECT_GE(result.accepted * 10, result.drafted * 6) << "its own guesses are right but for the end";
+        EXPECT_GE(result.accepted * 10, result.drafted * 6) << "its own drafts are right but for the end";
       }
     }
   }

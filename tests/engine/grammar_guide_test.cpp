@@ -1,4 +1,4 @@
-#include "engine/grammar_guide.h"
+#include "engine/sampling/grammar_guide.h"
 
 #include <gtest/gtest.h>
 

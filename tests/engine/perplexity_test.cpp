@@ -1,4 +1,4 @@
-#include "engine/perplexity.h"
+#include "engine/text/perplexity.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST(ScoreWindows, WithStrideEveryTokenCountsOnce) {
         EXPECT_GT(window.count, window.scored);
         next = window.begin + window.count;
       }
-      // Windows side by side leave out the first token of each, which nothing foretells.
+      // Windows side by side leave out the first token of each, which nothing predicts.
       EXPECT_EQ(next, tokens) << stride;
     }
   }
@@ -84,8 +84,8 @@ TEST(Perplexity, OfWhatTheModelWroteItselfIsLow) {
   params.sampling.temperature = 0;
   params.max_new_tokens = 24;
   params.ignore_end = true;
-  const GenerateResult written = generator.generate(text, params);
-  text.insert(text.end(), written.tokens.begin(), written.tokens.end());
+  const GenerateResult generated = generator.generate(text, params);
+  text.insert(text.end(), generated.tokens.begin(), generated.tokens.end());
   const std::vector<ScoreWindow> window = {{0, static_cast<int64_t>(text.size()), prompt}};
   const Perplexity own = measure_perplexity(generator, text, window, -1, [](const Perplexity&) {});
   EXPECT_EQ(own.tokens, 24);

@@ -1,5 +1,5 @@
 // The index against a plain list of known prefixes, on texts of few symbols, so that they part and meet all the time.
-#include "engine/prefix_index.h"
+#include "engine/kv/prefix_index.h"
 
 #include <gtest/gtest.h>
 
@@ -438,6 +438,35 @@ TEST_F(PrefixIndexTest, AStateCountsOnlyBehindAllOfItsTokens) {
   EXPECT_EQ(found->state, state);
   EXPECT_EQ(found->tokens, 4);
   EXPECT_EQ(index_.state_bytes(), 0);
+}
+
+TEST_F(PrefixIndexTest, SaltsShareNothing) {
+  const Tokens text = text_of("ab");
+  const auto take = [&](int count) {
+    std::vector<int32_t> blocks;
+    EXPECT_TRUE(pool_.try_grow(blocks, count * kKvBlockTokens));
+    return blocks;
+  };
+  std::vector<int32_t> mine = take(2), theirs = take(2), part = take(1);
+  index_.insert({text, "me"}, mine);
+  EXPECT_EQ(index_.peek(text, 32).tokens, 0);
+  EXPECT_EQ(index_.peek({text, "them"}, 32).tokens, 0);
+  EXPECT_EQ(index_.peek({text, "me"}, 32).tokens, 32);
+  index_.insert({text, "them"}, theirs);
+  index_.insert_partial({std::span(text).first(5), "third"}, part.front());
+  EXPECT_FALSE(index_.take_partial({text, "fourth"}, 20));
+  EXPECT_EQ(index_.take_partial({text, "third"}, 20)->block, part.front());
+  for (const auto& [salt, blocks] : {std::pair{"me", mine}, {"them", theirs}}) {
+    const PrefixMatch match = index_.match({text, salt}, 32);
+    EXPECT_EQ(match.blocks, blocks) << salt;
+    for (const int32_t block : match.blocks) pool_.release(block);
+  }
+  for (auto* blocks : {&mine, &theirs}) pool_.shrink(*blocks, 0);
+  pool_.release(part.front());
+  pool_.release(part.front());  // what take_partial() shared
+  EXPECT_EQ(index_.evict(100), 5);
+  EXPECT_EQ(index_.blocks(), 0);
+  EXPECT_EQ(index_.peek({text, "me"}, 32).tokens, 0);
 }
 
 TEST_F(PrefixIndexTest, ALastTokenOutsideTheBlockIsNotLookedAt) {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "engine/sampler.h"
+#include "engine/sampling/sampler.h"
 #include "sampler_reference.h"
 #include "support/errors.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "engine/sampler.h"
+#include "engine/sampling/sampler.h"
 
 namespace wick {
 

@@ -18,7 +18,7 @@ int32_t likeliest(std::span<const float> logits) {
   return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-// What both toys have in common: news that are told behind the pass, and an end.
+// What both toys have in common: events that are emitted behind the pass, and an end.
 template <typename Base>
 class ToyTask : public Base {
  public:
@@ -28,12 +28,12 @@ class ToyTask : public Base {
   bool is_over() const override { return reason_ || error_; }
   void end(StopReason reason) override { reason_ = reason; }
   void fail(const Error& error) override { error_ = error; }
-  void tell() override {
+  void notify() override {
     heard.insert(heard.end(), news_.begin(), news_.end());
     news_.clear();
   }
 
-  std::vector<int32_t> heard;  // what was told
+  std::vector<int32_t> heard;  // what was emitted
   std::optional<StopReason> reason_;
   std::optional<Error> error_;
 
@@ -331,9 +331,9 @@ TEST_F(TaskMixTest, LongStepsTakeTurnsWithTexts) {
   picture.picture = std::make_shared<PictureTask>(1, 3, 200, Priority::kNormal, pictures_);
   engine->submit(picture.picture);
   std::vector<size_t> tokens_at_step;
-  for (size_t told = 0; engine->step();) {
-    if (picture.picture->heard.size() == told) continue;
-    told = picture.picture->heard.size();
+  for (size_t emitted = 0; engine->step();) {
+    if (picture.picture->heard.size() == emitted) continue;
+    emitted = picture.picture->heard.size();
     tokens_at_step.push_back(text.text.tokens[0].size());
   }
   ASSERT_EQ(tokens_at_step.size(), 3u);

@@ -1,4 +1,4 @@
-#include "engine/text_listeners.h"
+#include "engine/text/text_listeners.h"
 
 #include <gtest/gtest.h>
 
@@ -30,27 +30,27 @@ TEST(TextListenersTest, NewsWaitUntilTheyAreTold) {
   listeners.add_end(0, "rest", {});
   EXPECT_TRUE(heard.tokens.empty());
   EXPECT_EQ(heard.prompt_done, 0);
-  listeners.tell();
+  listeners.notify();
   EXPECT_EQ(heard.prompt_done, 3);
   EXPECT_EQ(tokens_of(heard), (std::vector<int32_t>{7, 8}));
   EXPECT_EQ(heard.text[0], "7 8 rest");
   EXPECT_TRUE(heard.is_over());
-  listeners.tell();
+  listeners.notify();
   EXPECT_EQ(tokens_of(heard).size(), 2u);  // once is enough
 }
 
-// Who joins hears what was told before, and what waits with the others.
+// Who joins gets what was emitted before, and what waits with the others.
 TEST(TextListenersTest, WhoJoinsBetweenHearsEverythingOnce) {
   Heard first, second;
   TextListeners listeners(true);
   listeners.add(1, listen(first));
   listeners.add_token(0, step_of(7));
-  listeners.tell();
+  listeners.notify();
   listeners.add_token(0, step_of(8));
   listeners.add(2, listen(second));
   EXPECT_EQ(tokens_of(second), std::vector<int32_t>{7});
   listeners.add_end(0, "", {});
-  listeners.tell();
+  listeners.notify();
   EXPECT_EQ(tokens_of(first), (std::vector<int32_t>{7, 8}));
   EXPECT_EQ(tokens_of(second), (std::vector<int32_t>{7, 8}));
   EXPECT_TRUE(first.is_over() && second.is_over());
@@ -65,7 +65,7 @@ TEST(TextListenersTest, WhoLeavesHearsWhatWaitsFirst) {
   listeners.add_token(0, step_of(7));
   EXPECT_TRUE(listeners.remove(2));
   listeners.add_token(0, step_of(8));
-  listeners.tell();
+  listeners.notify();
   EXPECT_EQ(tokens_of(first), (std::vector<int32_t>{7, 8}));
   EXPECT_EQ(tokens_of(second), std::vector<int32_t>{7});
 }
@@ -76,7 +76,7 @@ TEST(TextListenersTest, ErrorsAreToldBehindTheTokensBeforeThem) {
   listeners.add(1, listen(heard));
   listeners.add_token(0, step_of(7));
   listeners.add_error(Error(ErrorCode::kOutOfMemory, "no room"));
-  listeners.tell();
+  listeners.notify();
   EXPECT_EQ(tokens_of(heard), std::vector<int32_t>{7});
   EXPECT_EQ(heard.error, "no room");
 }

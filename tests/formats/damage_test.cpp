@@ -4,7 +4,7 @@
 #include <set>
 
 #include "formats/checkpoint.h"
-#include "formats/safetensors_index.h"
+#include "formats/safetensors/safetensors_index.h"
 #include "fuzz/harness.h"
 #include "support/damaged_files.h"
 #include "support/file_bytes.h"

@@ -1,4 +1,4 @@
-#include "formats/gguf_config.h"
+#include "formats/gguf/gguf_config.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "formats/architectures.h"
 #include "formats/config_keys.h"
-#include "formats/gguf_writer.h"
+#include "formats/gguf/gguf_writer.h"
 #include "formats/weights.h"
 #include "support/errors.h"
 #include "support/reference_models.h"
@@ -64,6 +64,47 @@ TEST(GgufConfig, OldAndNewSpellings) {
     "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}})");
   EXPECT_EQ(yarn.text("qwen3.rope.scaling.type"), "yarn");
   EXPECT_EQ(yarn.integer("qwen3.rope.scaling.original_context_length"), 32768);
+}
+
+TEST(GgufConfig, NewerGemmasAndLlama4) {
+  const Metadata gemma4 = from_text(R"({"model_type": "gemma4", "text_config": {"model_type": "gemma4_text",
+    "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 6, "head_dim": 16, "global_head_dim": 32,
+    "num_key_value_heads": 4, "num_global_key_value_heads": 2, "attention_k_eq_v": true, "intermediate_size": 96,
+    "num_kv_shared_layers": 2, "use_double_wide_mlp": true, "sliding_window": 512, "top_k_experts": 3,
+    "num_experts": 8}})");
+  EXPECT_EQ(gemma4.integer("gemma4.attention.key_length"), 32);
+  EXPECT_EQ(gemma4.integer("gemma4.attention.key_length_swa"), 16);
+  EXPECT_EQ(gemma4.integer("gemma4.rope.dimension_count"), 32);
+  EXPECT_EQ(gemma4.integer("gemma4.attention.shared_kv_layers"), 2);
+  EXPECT_EQ(gemma4.integer("gemma4.expert_used_count"), 3);
+  const auto list = [](const Metadata& meta, const std::string& key) { return meta.array(key).integers(key); };
+  using Numbers = std::vector<int64_t>;
+  EXPECT_EQ(list(gemma4, "gemma4.attention.sliding_window_pattern"), (Numbers{1, 1, 1, 1, 1, 0}));
+  EXPECT_EQ(list(gemma4, "gemma4.attention.head_count_kv"), (Numbers{4, 4, 4, 4, 4, 2}));
+  EXPECT_EQ(list(gemma4, "gemma4.feed_forward_length"), (Numbers{96, 96, 96, 96, 192, 192}));
+
+  const Metadata gemma3n = from_text(R"({"model_type": "gemma3n_text", "hidden_size": 64, "num_attention_heads": 4,
+    "num_hidden_layers": 3, "intermediate_size": [128, 128, 128], "activation_sparsity_pattern": [0.95, 0.5, 0.0],
+    "layer_types": ["sliding_attention", "sliding_attention", "full_attention"]})");
+  EXPECT_EQ(list(gemma3n, "gemma3n.feed_forward_length"), (Numbers{128, 128, 128}));
+  const std::string key = "gemma3n.activation_sparsity_scale";
+  const std::vector<double> deviations = gemma3n.array(key).numbers(key);
+  ASSERT_EQ(deviations.size(), 3u);
+  EXPECT_NEAR(deviations[0], 1.6448536, 1e-6);
+  EXPECT_NEAR(deviations[1], 0, 1e-12);
+  EXPECT_EQ(deviations[2], -INFINITY);
+
+  const std::string llama4 = R"({"model_type": "llama4_text", "hidden_size": 64, "num_attention_heads": 4,
+    "num_hidden_layers": 4, "intermediate_size": 96, "intermediate_size_mlp": 128, "interleave_moe_layer_step": 2,
+    "num_local_experts": 16)";
+  const Metadata scout = from_text(llama4 + "}");
+  EXPECT_EQ(scout.integer("llama4.feed_forward_length"), 128);
+  EXPECT_EQ(scout.integer("llama4.expert_feed_forward_length"), 96);
+  EXPECT_EQ(scout.integer("llama4.interleave_moe_layer_step"), 2);
+  // GGUF has no words for these.
+  EXPECT_ERROR(from_text(llama4 + R"(, "attention_chunk_size": 4096})"), kUnsupported, "attention_chunk_size");
+  EXPECT_ERROR(from_text(llama4 + R"(, "no_rope_layers": [1, 0, 1, 0]})"), kUnsupported, "no_rope_layers");
+  EXPECT_ERROR(from_text(llama4 + R"(, "use_qk_norm": false})"), kUnsupported, "num_local_experts");
 }
 
 TEST(GgufConfig, LatentAttention) {
@@ -179,7 +220,8 @@ TEST(GgufConfig, WhatTheFileShows) {
 }
 
 TEST(GgufConfig, UnknownAndBroken) {
-  EXPECT_ERROR(from_text(R"({"model_type": "rwkv"})"), kUnsupported, "'rwkv', for which GGUF defines no architecture");
+  EXPECT_ERROR(from_text(R"({"model_type": "rwkv"})"), kUnsupported,
+               "'rwkv', for which Wick knows no architecture of GGUF");
   EXPECT_ERROR(from_text(R"({"hidden_size": 64})"), kBadFile, "model_type");
   EXPECT_ERROR(from_text(R"({"model_type": "llama", "hidden_size": 64})"), kBadFile, "num_attention_heads is 0");
   EXPECT_ERROR(from_text(R"({"model_type": "llama", "hidden_size": "64"})"), kBadFile, "'hidden_size' is text");
@@ -204,6 +246,13 @@ TEST(GgufConfig, UnknownAndBroken) {
   infinite.set_text("general.architecture", "llama");
   infinite.set_f32("llama.rope.freq_base", INFINITY);
   EXPECT_ERROR(config(infinite), kBadFile, "rope_theta");
+  Metadata further;  // GLM 4.5: the last block predicts one more token
+  further.set_text("general.architecture", "glm4moe");
+  further.set_u32("glm4moe.block_count", 47);
+  further.set_u32("glm4moe.nextn_predict_layers", 1);
+  EXPECT_EQ(config(further).at("num_hidden_layers").as_int(), 46);
+  further.set_u32("glm4moe.nextn_predict_layers", 48);
+  EXPECT_ERROR(config(further), kBadFile, "glm4moe.nextn_predict_layers is 48 of 47 blocks");
   EXPECT_ERROR(config(Metadata()), kBadFile, "general.architecture");
 }
 

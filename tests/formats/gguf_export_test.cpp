@@ -1,12 +1,12 @@
-#include "formats/gguf_export.h"
+#include "formats/gguf/gguf_export.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "formats/convert_weight.h"
-#include "formats/gguf_config.h"
-#include "formats/gguf_writer.h"
+#include "formats/gguf/gguf_config.h"
+#include "formats/gguf/gguf_writer.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 #include "support/tiny_models.h"

@@ -1,8 +1,8 @@
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 
 #include <gtest/gtest.h>
 
-#include "formats/gguf_types.h"
+#include "formats/gguf/gguf_types.h"
 #include "support/damaged_files.h"
 #include "support/errors.h"
 #include "support/file_bytes.h"

@@ -1,4 +1,4 @@
-#include "formats/gguf_tokenizer.h"
+#include "formats/gguf/gguf_tokenizer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include "support/errors.h"
 #include "support/fixtures.h"
 #include "support/temp_folder.h"
-#include "text/gguf_split.h"
-#include "text/pretokenizers.h"
-#include "text/tokenizer.h"
+#include "tokenizer/gguf_split.h"
+#include "tokenizer/stages/pretokenizers.h"
+#include "tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {
@@ -80,6 +80,23 @@ TEST(GgufTokenizer, SentencePieceBpe) {
   EXPECT_TRUE(out.boolean("tokenizer.ggml.add_space_prefix"));
   EXPECT_TRUE(out.boolean("tokenizer.ggml.add_bos_token"));
   EXPECT_EQ(out.find("tokenizer.ggml.merges"), nullptr);
+}
+
+// Gemma 4's files keep the merges of a tokenizer whose blanks are marks.
+TEST(GgufTokenizer, MarkedBpeWithMerges) {
+  const Metadata out = convert(
+      R"({"added_tokens": [{"id": 0, "content": "<bos>", "special": true}],
+          "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+          "model": {"type": "BPE", "byte_fallback": true,
+          "vocab": {"<bos>": 0, "<0x0A>": 1, "a": 2, "\u2581": 3, "\u2581a": 4, "a\u2581a": 5},
+          "merges": ["\u2581 a", "a \u2581a"]}})",
+      R"({"add_bos_token": true, "bos_token": "<bos>"})", R"({"model_type": "gemma4_text"})");
+  EXPECT_EQ(out.text("tokenizer.ggml.model"), "gemma4");
+  EXPECT_EQ(texts(out, "tokenizer.ggml.merges"), (std::vector<std::string>{"\u2581 a", "a \u2581a"}));
+  EXPECT_FALSE(out.boolean("tokenizer.ggml.add_space_prefix"));
+  const Tokenizer tokenizer = Tokenizer::from_gguf(gguf_vocabulary_of(out, "written"));
+  EXPECT_EQ(tokenizer.encode("a a\n a"), (std::vector<int>{0, 5, 1, 4}));
+  EXPECT_EQ(tokenizer.decode(std::vector<int>{5, 1, 4}), "a a\n a");
 }
 
 TEST(GgufTokenizer, WordPiece) {

@@ -3,10 +3,10 @@
 #include <numeric>
 #include <random>
 
-#include "formats/awq.h"
 #include "formats/convert_weight.h"
-#include "formats/gptq.h"
-#include "formats/packed_parts.h"
+#include "formats/packed/awq.h"
+#include "formats/packed/float_blocks.h"
+#include "formats/packed/gptq.h"
 #include "quant/format.h"
 #include "support/errors.h"
 #include "tensor/create.h"
@@ -205,30 +205,19 @@ TEST(QuantConfig, ReadsWhatTheHubWrites) {
   EXPECT_FALSE(read(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "gptq_v2"})").zero_offset);
   EXPECT_EQ(read(R"({"quant_method": "awq", "bits": 4, "version": "GEMM"})").method, QuantConfig::Method::kAwq);
   EXPECT_EQ(read(R"({"quant_method": "compressed-tensors", "format": "int-quantized"})").method,
-            QuantConfig::Method::kInt8);
+            QuantConfig::Method::kCompressed);
   EXPECT_ERROR(read(R"({"quant_method": "gptq", "bits": 3})"), kUnsupported, "GPTQ with 3 bits is not supported");
   EXPECT_ERROR(read(R"({"quant_method": "gptq", "bits": 4, "group_size": 20})"), kUnsupported, "a group_size of 20");
   EXPECT_ERROR(read(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "marlin"})"), kUnsupported, "'marlin'");
   EXPECT_ERROR(read(R"({"quant_method": "awq", "bits": 4, "version": "gemv"})"), kUnsupported,
                "'gemv' is not supported");
-  EXPECT_ERROR(read(R"({"quant_method": "bitsandbytes"})"), kUnsupported, "'bitsandbytes' is not supported");
+  EXPECT_ERROR(read(R"({"quant_method": "eetq"})"), kUnsupported, "'eetq' is not supported");
+  EXPECT_ERROR(read(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"+:.*down": {"bits": 8}}})"), kUnsupported,
+               "settings of their own");
   EXPECT_ERROR(read(R"({"bits": 4})"), kBadFile, "quant_method");
 }
 
-TEST(PackedParts, Int8Channels) {
-  std::vector<int8_t> codes;
-  codes.reserve(3 * 128);
-  for (int i = 0; i < 3 * 128; ++i) codes.push_back(static_cast<int8_t>(i * 37 % 255 - 127));
-  const Tensor weight = from_vector(codes, {3, 128}), scale = tensor({{0.5f}, {0.25f}, {3.f}});
-  const Tensor packed = assemble_i8_channel(weight, scale, "w");
-  ASSERT_EQ(packed.dtype(), DType::kI8Channel);
-  const auto values = decoded(packed);
-  for (int i = 0; i < 3 * 128; ++i) EXPECT_EQ(values[i], static_cast<float>(codes[i]) * scale.data<float>()[i / 128]);
-  EXPECT_ERROR(assemble_i8_channel(weight, zeros({2, 1}), "w"), kBadFile, "w_scale is f32 [2, 1]");
-  EXPECT_ERROR(assemble_i8_channel(zeros({3, 65}, DType::kI8), scale, "w"), kUnsupported, "multiple of 64");
-}
-
-TEST(PackedParts, Mxfp4) {
+TEST(FloatBlocks, Mxfp4) {
   constexpr float kValues[16] = {0, .5, 1, 1.5, 2, 3, 4, 6, -0.f, -.5, -1, -1.5, -2, -3, -4, -6};
   std::vector<uint8_t> bytes;
   bytes.reserve(2 * 3 * 2 * 16);

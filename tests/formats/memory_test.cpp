@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "formats/checkpoint.h"
-#include "formats/safetensors_writer.h"
+#include "formats/safetensors/safetensors_writer.h"
 #include "support/file_bytes.h"
 #include "support/sanitized.h"
 #include "support/temp_folder.h"

@@ -1,5 +1,5 @@
 // Tensors of ONNX files put together by hand, so that they can be wrong in every way.
-#include "formats/onnx_tensors.h"
+#include "formats/onnx/onnx_tensors.h"
 
 #include <gtest/gtest.h>
 

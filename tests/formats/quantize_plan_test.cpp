@@ -1,4 +1,4 @@
-#include "formats/quantize_plan.h"
+#include "formats/quantize/quantize_plan.h"
 
 #include <gtest/gtest.h>
 

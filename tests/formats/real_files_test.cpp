@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "formats/checkpoint.h"
-#include "formats/gguf_writer.h"
-#include "formats/safetensors_writer.h"
+#include "formats/gguf/gguf_writer.h"
+#include "formats/safetensors/safetensors_writer.h"
 #include "support/fixtures.h"
 #include "support/temp_folder.h"
 

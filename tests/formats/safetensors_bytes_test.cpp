@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "formats/safetensors_writer.h"
+#include "formats/safetensors/safetensors_writer.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 #include "tensor/create.h"

@@ -1,4 +1,4 @@
-#include "formats/safetensors.h"
+#include "formats/safetensors/safetensors.h"
 
 #include <gtest/gtest.h>
 

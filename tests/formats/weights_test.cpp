@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "formats/architectures.h"
 #include "formats/convert_weight.h"
-#include "formats/gguf_export.h"
+#include "formats/gguf/gguf_export.h"
 #include "formats/layout_copy.h"
 #include "quant/format.h"
 #include "support/compare.h"

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "formats/checkpoint.h"
-#include "formats/gguf_types.h"
-#include "formats/gguf_writer.h"
-#include "formats/safetensors_writer.h"
+#include "formats/gguf/gguf_types.h"
+#include "formats/gguf/gguf_writer.h"
+#include "formats/safetensors/safetensors_writer.h"
 #include "support/damaged_files.h"
 #include "support/errors.h"
 #include "support/file_bytes.h"

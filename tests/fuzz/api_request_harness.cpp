@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "server/api/api.h"
-#include "server/api/completion_request.h"
-#include "server/api/responses_request.h"
+#include "server/api/completions/completion_request.h"
+#include "server/api/responses/responses_request.h"
 #include "server/api/token_requests.h"
 #include "server/http/error_response.h"
 

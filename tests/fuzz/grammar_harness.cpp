@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "text/grammar/grammar.h"
+#include "grammar/grammar.h"
 
 namespace wick {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "formats/checkpoint.h"
-#include "formats/safetensors_index.h"
+#include "formats/safetensors/safetensors_index.h"
 #include "quant/format.h"
 
 namespace wick {

@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "text/chat_template.h"
-#include "text/response_parser.h"
+#include "chat/chat_template.h"
+#include "chat/response_parser.h"
 
 namespace wick {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "text/detokenizer.h"
-#include "text/tokenizer.h"
+#include "tokenizer/detokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {

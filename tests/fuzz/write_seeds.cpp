@@ -6,6 +6,7 @@
 #include "fuzz/template_harness.h"
 #include "support/damaged_files.h"
 #include "support/hostile_templates.h"
+#include "support/places.h"
 #include "tensor/dtype.h"
 
 namespace {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/process.h"
 #include "hub/fake_hub.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace wick {

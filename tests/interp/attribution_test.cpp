@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/quantize_plan.h"
+#include "formats/quantize/quantize_plan.h"
 #include "interp/run_with_cache.h"
 #include "ops/ops.h"
 #include "support/errors.h"
@@ -70,7 +70,7 @@ TEST_P(AttributionFamilyTest, HeadsAddUpToTheirLayer) {
 TEST_P(AttributionFamilyTest, NeuronsAddUpToTheirLayer) {
   const int64_t all = 1 << 20;
   if (!model_.writer(0, HookPoint::kMlpOut).linear && !model_.writer(1, HookPoint::kMlpOut).linear) {
-    EXPECT_ERROR(attribute_neurons(model_, tokens_, {17}, all), kUnsupported, "has neurons to tell apart");
+    EXPECT_ERROR(attribute_neurons(model_, tokens_, {17}, all), kUnsupported, "has single neurons");
     return;
   }
   const std::vector<Contribution> neurons = attribute_neurons(model_, tokens_, {17}, all);

@@ -1,15 +1,15 @@
 // The lens against the model's own answer and plain sums.
-#include "interp/logit_lens.h"
+#include "interp/probes/logit_lens.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "formats/safetensors_writer.h"
+#include "formats/safetensors/safetensors_writer.h"
+#include "interp/probes/vocab_row.h"
 #include "interp/run_with_cache.h"
 #include "interp/text_measures.h"
-#include "interp/vocab_row.h"
 #include "ops/ops.h"
 #include "support/compare.h"
 #include "support/errors.h"

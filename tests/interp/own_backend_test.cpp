@@ -6,8 +6,8 @@
 
 #include "interp/attribution.h"
 #include "interp/head_scores.h"
-#include "interp/logit_lens.h"
 #include "interp/patching.h"
+#include "interp/probes/logit_lens.h"
 #include "interp/run_with_cache.h"
 #include "interp/steering.h"
 #include "interp/text_measures.h"
@@ -116,7 +116,7 @@ TEST(OwnBackendTest, WhatItDoesNotHaveIsSaid) {
   EXPECT_ERROR(run_with_cache(model, tokens, capture), kInvalidArgument,
                "this mean has no 'blocks.*.attn.hook_pattern'");
   EXPECT_ERROR(head_scores(model, tokens), kUnsupported, "mean models have no attention heads");
-  EXPECT_ERROR(attribute_neurons(model, tokens, {1}), kUnsupported, "no layer of this mean has neurons");
+  EXPECT_ERROR(attribute_neurons(model, tokens, {1}), kUnsupported, "no layer of this mean has single neurons");
   EXPECT_ERROR(patch_sweep(model, tokens, tokens, HookPoint::kMlpOut, {}, Metric::logit(1)), kInvalidArgument,
                "this mean has no 'blocks.*.hook_mlp_out'");
 }

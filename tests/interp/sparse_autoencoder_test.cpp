@@ -1,11 +1,11 @@
 // Sparse autoencoders against plain sums, and their files.
-#include "interp/sparse_autoencoder.h"
+#include "interp/probes/sparse_autoencoder.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "formats/safetensors_writer.h"
+#include "formats/safetensors/safetensors_writer.h"
 #include "interp/run_with_cache.h"
 #include "ops/ops.h"
 #include "support/compare.h"

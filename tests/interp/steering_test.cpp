@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/safetensors_writer.h"
-#include "interp/linear_probe.h"
+#include "formats/safetensors/safetensors_writer.h"
+#include "interp/probes/linear_probe.h"
 #include "interp/run_with_cache.h"
 #include "ops/ops.h"
 #include "support/compare.h"

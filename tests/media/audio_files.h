@@ -2,16 +2,22 @@
 
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <numbers>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "media/audio_reader.h"
+#include "support/fixtures.h"
 
 namespace wick {
 
@@ -78,6 +84,42 @@ inline std::vector<float> sine(double hz, double seconds, double loudness, int r
     out.push_back(static_cast<float>(loudness * std::sin(2 * std::numbers::pi * hz * time)));
   }
   return out;
+}
+
+// While it lives, no ffmpeg is found on the PATH: what it would make of damaged files is its own affair.
+class NoPrograms {
+ public:
+  NoPrograms() : path_(std::getenv("PATH")) { setenv("PATH", "", 1); }
+  ~NoPrograms() { setenv("PATH", path_.c_str(), 1); }
+  NoPrograms(const NoPrograms&) = delete;
+  NoPrograms& operator=(const NoPrograms&) = delete;
+
+ private:
+  std::string path_;
+};
+
+// tests/fixtures/audio: half a second of 0.5 * sin(2 pi 440 t) in several containers.
+inline std::filesystem::path sound_file(const std::string& name) { return fixture_folders("audio").at(0) / name; }
+
+inline std::string bytes_in(const std::filesystem::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+// The amplitude and phase of 440 Hz between 0.1 and 0.4 s (132 periods) at 16 kHz, 0.5 and 0 in the original.
+inline std::complex<double> tone_in(const std::vector<float>& samples) {
+  std::complex<double> sum = 0;
+  for (int i = 1600; i < 6400; ++i) {
+    sum += double{samples.at(static_cast<size_t>(i))} * std::polar(1.0, -2 * std::numbers::pi * 440 * i / 16000);
+  }
+  return sum / 2400.0 * std::complex<double>(0, 1);
+}
+
+inline double energy(const std::vector<float>& samples) {
+  double sum = 0;
+  for (int i = 1600; i < 6400; ++i) sum += double{samples.at(static_cast<size_t>(i))} * samples[static_cast<size_t>(i)];
+  return sum / 4800;
 }
 
 }  // namespace wick

@@ -107,6 +107,7 @@ TEST(Wav, ReadsRf64) {
 }
 
 TEST(Wav, DamageGetsASentence) {
+  const NoPrograms none;
   const auto data = bytes_of_values<int16_t>({1, 2});
   const auto with_format = [&](uint16_t channels, uint32_t rate) {
     return WavBytes().format(kPcm, channels, rate, 16).chunk("data", data).bytes();
@@ -142,6 +143,7 @@ TEST(Wav, DamageGetsASentence) {
 
 // Any bytes in the place of others: a sentence, or samples as many as the bytes that are there can hold.
 TEST(Wav, RandomDamage) {
+  const NoPrograms none;
   const std::string whole = WavBytes("RF64")
                                 .chunk("ds64", std::string(28, '\0'))
                                 .extensible(kPcm, 2, 48000, 16)

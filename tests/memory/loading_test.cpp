@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "formats/convert_weight.h"
-#include "formats/gguf_export.h"
+#include "formats/gguf/gguf_export.h"
 #include "formats/weights.h"
 #include "support/temp_folder.h"
 #include "support/tiny_models.h"

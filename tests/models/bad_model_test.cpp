@@ -1,7 +1,7 @@
 // What is wrong with a model is said in one sentence before any weight is read.
 #include <gtest/gtest.h>
 
-#include "formats/safetensors_writer.h"
+#include "formats/safetensors/safetensors_writer.h"
 #include "support/model_fixtures.h"
 #include "support/temp_folder.h"
 #include "support/tiny_models.h"
@@ -41,7 +41,8 @@ const BadConfig kBadConfigs[] = {
     {"head_dim", "llama", "\"head_dim\": 16", "\"head_dim\": 17", "17 of 17 components of a head turn"},
     {"theta", "llama", "\"rope_theta\": 10000.0", "\"rope_theta\": -1", "rope_theta = -1, expected a number above 0"},
     {"rope_kind", "llama3-rope", "\"rope_type\": \"llama3\"", "\"rope_type\": \"llama4\"",
-     "asks for the rope kind 'llama4'; known are default, linear, dynamic, llama3, yarn and longrope"},
+     "asks for the rope kind 'llama4'; known are default, linear, dynamic, llama3, yarn, longrope and "
+     "proportional"},
     {"rope_factor", "llama3-rope", "\"factor\": 8.0", "\"factor\": 0", "a rope factor of 0"},
     {"rope_order", "llama3-rope", "\"high_freq_factor\": 4.0", "\"high_freq_factor\": 0.5",
      "rope frequency factors of 1 and 0.5"},

@@ -51,14 +51,14 @@ TEST_P(CudaFamilyTest, AgreesWithPyTorch) {
                              without_batch(reference.get("logits_short"))),
               1e-3);
 
-    TestSequence writing(model, 3, 3);
-    Tensor next = writing.run(model, tokens_of(reference, "input_ids"), false);
-    std::vector<int32_t> written;
+    TestSequence decoding(model, 3, 3);
+    Tensor next = decoding.run(model, tokens_of(reference, "input_ids"), false);
+    std::vector<int32_t> generated;
     for (int i = 0; i < 24; ++i) {
-      written.push_back(best_of(next));
-      next = writing.run(model, std::vector<int32_t>{written.back()});
+      generated.push_back(best_of(next));
+      next = decoding.run(model, std::vector<int32_t>{generated.back()});
     }
-    EXPECT_EQ(written, tokens_of(reference, "greedy"));
+    EXPECT_EQ(generated, tokens_of(reference, "greedy"));
   }
 }
 

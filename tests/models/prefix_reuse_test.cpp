@@ -1,9 +1,11 @@
 // A text that goes on from another's blocks and state, cut at the end of a block, gets the bits it would get alone.
 #include <gtest/gtest.h>
 
-#include "ops/narrow.h"
+#include "ops/view.h"
 #include "support/compare.h"
+#include "support/hybrid_models.h"
 #include "support/model_fixtures.h"
+#include "support/reference_models.h"
 
 namespace wick {
 namespace {
@@ -11,7 +13,7 @@ namespace {
 class PrefixReuseTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(PrefixReuseTest, GoesOnBitForBit) {
-  const TestModel model(family_folder(GetParam()));
+  const TestModel model(model_folder(GetParam()));
   const std::vector<int32_t> text = some_tokens(75, 1), other = some_tokens(75, 2);
   const Tensor expected = TestSequence(model, 40).run(model, text);
   for (const int64_t kept : {kKvBlockTokens, 3 * kKvBlockTokens}) {
@@ -37,7 +39,7 @@ TEST_P(PrefixReuseTest, GoesOnBitForBit) {
 }
 
 TEST_P(PrefixReuseTest, StatesKnowTheirSize) {
-  const TestModel model(family_folder(GetParam()));
+  const TestModel model(model_folder(GetParam()));
   const RecurrentState state = model.model->new_state();
   int64_t floats = 0;
   for (const Tensor& tensor : state.tensors) floats += std::ssize(tensor.to_vector<float>());
@@ -46,8 +48,9 @@ TEST_P(PrefixReuseTest, StatesKnowTheirSize) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PrefixReuseTest,
-                         testing::Values("llama", "mistral", "gemma3", "lfm2", "mamba", "mamba2", "rwkv"),
-                         [](const auto& test) { return std::string(test.param); });
+                         testing::Values("llama", "mistral", "gemma3", "lfm2", "mamba", "mamba2", "rwkv", "mamba2-moe",
+                                         "delta-rule", "mamba-moe", "side-by-side", "one-part-each"),
+                         [](const auto& test) { return test_name(test.param); });
 
 }  // namespace
 }  // namespace wick

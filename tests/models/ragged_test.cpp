@@ -3,8 +3,9 @@
 
 #include <random>
 
-#include "ops/narrow.h"
+#include "ops/view.h"
 #include "support/compare.h"
+#include "support/hybrid_models.h"
 #include "support/model_fixtures.h"
 #include "tensor/create.h"
 
@@ -17,9 +18,12 @@ struct RaggedCase {
   DType kv;
 };
 const RaggedCase kCases[] = {
-    {"llama", "auto", DType::kF32},   {"llama", "q8_0", DType::kF16},   {"llama", "q4_0", DType::kI8},
-    {"gemma3", "auto", DType::kBF16}, {"gpt_oss", "auto", DType::kF32}, {"qwen2_moe", "q8_0", DType::kF32},
-    {"lfm2", "auto", DType::kF16},    {"falcon", "auto", DType::kF32},  {"llama3-rope", "q5_1", DType::kF16},
+    {"llama", "auto", DType::kF32},         {"llama", "q8_0", DType::kF16},     {"llama", "q4_0", DType::kI8},
+    {"gemma3", "auto", DType::kBF16},       {"gpt_oss", "auto", DType::kF32},   {"qwen2_moe", "q8_0", DType::kF32},
+    {"lfm2", "auto", DType::kF16},          {"falcon", "auto", DType::kF32},    {"llama3-rope", "q5_1", DType::kF16},
+    {"mamba2-moe", "auto", DType::kF16},    {"mamba2-moe", "q8_0", DType::kI8}, {"delta-rule", "auto", DType::kF32},
+    {"delta-rule", "auto", DType::kI8},     {"mamba-moe", "auto", DType::kF16}, {"side-by-side", "auto", DType::kI8},
+    {"one-part-each", "auto", DType::kF16},
 };
 
 class RaggedTest : public testing::TestWithParam<RaggedCase> {};
@@ -27,7 +31,7 @@ class RaggedTest : public testing::TestWithParam<RaggedCase> {};
 TEST_P(RaggedTest, RowsAreTheSameInAnyBatch) {
   ModelOptions options;
   options.quantize = GetParam().quantize;
-  const TestModel model(family_folder(GetParam().family), options, GetParam().kv, 64);
+  const TestModel model(model_folder(GetParam().family), options, GetParam().kv, 64);
   constexpr int kSequences = 5;
   std::vector<std::vector<int32_t>> texts;
   std::vector<Tensor> whole;
@@ -74,7 +78,7 @@ TEST_P(RaggedTest, RowsAreTheSameInAnyBatch) {
 TEST_P(RaggedTest, OnlyTheRowsAskedForAndTheSameOnes) {
   ModelOptions options;
   options.quantize = GetParam().quantize;
-  const TestModel model(family_folder(GetParam().family), options, GetParam().kv);
+  const TestModel model(model_folder(GetParam().family), options, GetParam().kv);
   const std::vector<int32_t> text = some_tokens(21, 3);
   TestSequence all(model), last(model, 20), none(model, 40);
   const Tensor logits = all.run(model, text);

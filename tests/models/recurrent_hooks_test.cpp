@@ -1,7 +1,7 @@
 // Watching and changing recurrent models.
 #include <gtest/gtest.h>
 
-#include "ops/mul.h"
+#include "ops/binary.h"
 #include "recurrent_cases.h"
 #include "support/compare.h"
 #include "support/temp_folder.h"

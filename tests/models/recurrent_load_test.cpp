@@ -5,9 +5,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "models/registry.h"
 #include "support/compare.h"
 #include "support/errors.h"
+#include "support/hybrid_models.h"
 #include "support/model_fixtures.h"
 #include "support/temp_folder.h"
 #include "support/tiny_models.h"
@@ -30,22 +30,6 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   const size_t at = text.find(from);
   if (at == std::string::npos) throw std::out_of_range(std::string(from));
   return text.replace(at, from.size(), to);
-}
-
-// A checkpoint with every tensor that these settings ask for, random and small.
-void write_random(const std::filesystem::path& folder, const std::string& config_text) {
-  const Json config = Json::parse(config_text, "config.json");
-  WeightLoader listing = WeightLoader::listing();
-  find_family(config.at("model_type").as_text())->own(ConfigReader(config), listing, {});
-  std::vector<std::pair<std::string, Tensor>> tensors;
-  for (const WantedTensor& wanted : listing.wanted()) {
-    const bool filter = wanted.name.ends_with("conv1d.weight");
-    const Tensor values = randn(filter ? Shape({wanted.shape[0], 1, wanted.shape[1]}) : wanted.shape, tensors.size());
-    float* value = values.mutable_data<float>();
-    for (int64_t i = 0; i < values.numel(); ++i) value[i] *= 0.3f;
-    tensors.emplace_back(wanted.name, values);
-  }
-  write_checkpoint(folder, config_text, tensors);
 }
 
 Tensor logits_of(const std::filesystem::path& path, const std::vector<int32_t>& tokens = kTokens) {
@@ -127,7 +111,7 @@ class PlainMamba2 {
 
 TEST(RecurrentLoad, Mamba2InGroups) {
   const TempFolder temp;
-  write_random(temp.path(), std::string(kMamba2Groups));
+  write_random_checkpoint(temp.path(), std::string(kMamba2Groups));
   const std::vector<double> expected = PlainMamba2(temp.path()).logits(kTokens);
   const Tensor logits = logits_of(temp.path());
   EXPECT_LE(relative_error(logits, from_vector(expected, logits.shape())), 2e-6);
@@ -142,8 +126,8 @@ TEST(RecurrentLoad, GgufGivesTheSameLogits) {
     EXPECT_LE(relative_error(logits_of(temp.path() / "model.gguf"), logits_of(folder)), 1e-4);
   }
   const TempFolder temp;  // groups, but none of the settings that GGUF has no key for
-  write_random(temp.path(), replaced(replaced(std::string(kMamba2Groups), "\"use_bias\": true, ", ""),
-                                     ", \"time_step_limit\": [0.4, 0.9]", ""));
+  write_random_checkpoint(temp.path(), replaced(replaced(std::string(kMamba2Groups), "\"use_bias\": true, ", ""),
+                                                ", \"time_step_limit\": [0.4, 0.9]", ""));
   write_gguf(temp.path(), temp.path() / "model.gguf");
   EXPECT_LE(relative_error(logits_of(temp.path() / "model.gguf"), logits_of(temp.path())), 1e-4);
 }
@@ -171,8 +155,8 @@ TEST(RecurrentLoad, SettingsUnderOtherSpellings) {
       "conv_kernel": 1, "intermediate_size": 60, "time_step_rank": 3, "use_bias": true, "use_conv_bias": false,
       "vocab_size": 40, "tie_word_embeddings": false, "layer_norm_epsilon": 1e-5})";
   const TempFolder a, b;
-  write_random(a.path(), spelled);
-  write_random(b.path(), usual);
+  write_random_checkpoint(a.path(), spelled);
+  write_random_checkpoint(b.path(), usual);
   expect_identical(logits_of(a.path()), logits_of(b.path()), "the same model");
   const TestModel model(a.path());
   EXPECT_EQ(model.model->new_state().tensors[1].shape(), Shape({3, 60}));
@@ -181,8 +165,8 @@ TEST(RecurrentLoad, SettingsUnderOtherSpellings) {
 TEST(RecurrentLoad, InfinityAsPythonWritesIt) {
   const TempFolder a, b;
   const std::string limit = "[0.4, 0.9]";
-  write_random(a.path(), replaced(std::string(kMamba2Groups), limit, R"([0, {"__float__": "Infinity"}])"));
-  write_random(b.path(), replaced(std::string(kMamba2Groups), limit, "[0, 1e30]"));
+  write_random_checkpoint(a.path(), replaced(std::string(kMamba2Groups), limit, R"([0, {"__float__": "Infinity"}])"));
+  write_random_checkpoint(b.path(), replaced(std::string(kMamba2Groups), limit, "[0, 1e30]"));
   const Tensor expected = logits_of(b.path());
   expect_identical(logits_of(a.path()), expected, "as an object");
   std::ofstream(a.path() / "config.json")
@@ -194,7 +178,7 @@ TEST(RecurrentLoad, RwkvWithAnInnerSizeOfItsOwn) {
   const std::string config = R"({"model_type": "rwkv", "hidden_size": 40, "num_hidden_layers": 2, "vocab_size": 40,
       "attention_hidden_size": 72, "intermediate_size": null, "rescale_every": 1, "tie_word_embeddings": true})";
   const TempFolder temp;
-  write_random(temp.path(), config);
+  write_random_checkpoint(temp.path(), config);
   const TestModel model(temp.path());
   const Tensor whole = TestSequence(model).run(model, kTokens);
   TestSequence sequence(model);
@@ -214,7 +198,7 @@ TEST(RecurrentLoad, SettingsOutOfRangeAreNamed) {
       {"mamba", "\"hidden_size\": 64,", "", "has no 'hidden_size'"},
       {"mamba", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2000000000", "num_hidden_layers is 2000000000"},
       {"mamba", "\"time_step_rank\": 4", "\"time_step_rank\": \"many\"", "time_step_rank' is text"},
-      {"mamba", "\"layer_norm_epsilon\": 1e-05", "\"layer_norm_epsilon\": -1", "layer_norm_epsilon is -1"},
+      {"mamba", "\"layer_norm_epsilon\": 1e-05", "\"layer_norm_epsilon\": -1", "a norm epsilon of -1"},
       {"mamba2", "\"expand\": 2", "\"expand\": -1", "expand is -1"},
       {"mamba2", "\"num_heads\": 8", "\"num_heads\": 9", "num_heads 9 of head_dim 16"},
       {"mamba2", "\"n_groups\": 1", "\"n_groups\": 3", "n_groups 3"},

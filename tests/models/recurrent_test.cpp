@@ -54,13 +54,13 @@ TEST_P(RecurrentTest, WritesTheSameTokens) {
   const TestModel model(folder(), options());
   TestSequence sequence(model);
   Tensor logits = sequence.run(model, tokens(), false);
-  std::vector<int32_t> written;
+  std::vector<int32_t> generated;
   for (int i = 0; i < 24; ++i) {
     const std::vector<float> values = logits.to_vector<float>();
-    written.push_back(static_cast<int32_t>(std::max_element(values.begin(), values.end()) - values.begin()));
-    logits = sequence.run(model, std::vector<int32_t>{written.back()});
+    generated.push_back(static_cast<int32_t>(std::max_element(values.begin(), values.end()) - values.begin()));
+    logits = sequence.run(model, std::vector<int32_t>{generated.back()});
   }
-  EXPECT_EQ(written, tokens("greedy"));
+  EXPECT_EQ(generated, tokens("greedy"));
 }
 
 TEST_P(RecurrentTest, TellsItsFacts) {

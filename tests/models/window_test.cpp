@@ -4,7 +4,7 @@
 #include <cstring>
 #include <deque>
 
-#include "ops/narrow.h"
+#include "ops/view.h"
 #include "support/compare.h"
 #include "support/devices.h"
 #include "support/errors.h"

@@ -2,9 +2,8 @@
 
 #include <cmath>
 
-#include "ops/adamw.h"
 #include "ops/ops.h"
-#include "ops/sgd.h"
+#include "ops/optimizer.h"
 #include "support/compare.h"
 #include "support/devices.h"
 #include "support/errors.h"

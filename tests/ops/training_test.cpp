@@ -6,9 +6,8 @@
 #include <numbers>
 
 #include "base/text.h"
-#include "ops/adamw.h"
 #include "ops/ops.h"
-#include "ops/sgd.h"
+#include "ops/optimizer.h"
 #include "support/devices.h"
 #include "tensor/create.h"
 

@@ -7,8 +7,7 @@
 
 #include "formats/checkpoint.h"
 #include "quant/format.h"
-#include "quant/group4.h"
-#include "quant/group8.h"
+#include "quant/group_quants.h"
 #include "quant/i8_channel.h"
 #include "support/fixtures.h"
 

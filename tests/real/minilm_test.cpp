@@ -5,7 +5,7 @@
 
 #include "formats/checkpoint.h"
 #include "formats/convert_weight.h"
-#include "formats/gguf_tokenizer.h"
+#include "formats/gguf/gguf_tokenizer.h"
 #include "real/real_models.h"
 
 namespace wick {

@@ -5,13 +5,14 @@
 #include <map>
 
 #include "cli/process.h"
-#include "engine/generator.h"
+#include "engine/text/generator.h"
 #include "formats/checkpoint.h"
 #include "formats/convert_weight.h"
 #include "formats/weights.h"
-#include "ops/matmul.h"
-#include "ops/permute.h"
+#include "ops/layers/matmul.h"
+#include "ops/view.h"
 #include "real/real_models.h"
+#include "support/places.h"
 #include "tensor/create.h"
 
 namespace wick {

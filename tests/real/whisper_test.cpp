@@ -2,8 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "cli/process.h"
-#include "engine/speech/whisper_recognizer.h"
 #include "real/real_models.h"
+#include "speech/whisper/whisper_recognizer.h"
+#include "support/places.h"
 
 namespace wick {
 namespace {

@@ -1,52 +1,25 @@
 // What clients read, against what OpenAI's API is documented to send.
 #include <gtest/gtest.h>
 
-#include "server/api/answer_rules.h"
-#include "server/api/chat_writer.h"
-#include "server/api/completion_writer.h"
+#include "server/api/chat/chat_writer.h"
+#include "server/api/completions/completion_writer.h"
+#include "server/api/generation/answer_rules.h"
 #include "server/api/json_copy.h"
-#include "server/api/live_state.h"
-#include "server/api/responses_writer.h"
+#include "server/api/microscope/live_state.h"
+#include "server/api/responses/responses_writer.h"
 #include "support/errors.h"
+#include "support/played_answer.h"
 #include "support/recorded_exchange.h"
 
 namespace wick {
 namespace {
 
-ResponseFormat tagged_format() {
-  ResponseFormat format;
-  format.tool_calls = ToolCallShape::kTagged;
-  format.reasoning_open = "<think>";
-  format.reasoning_close = "</think>";
-  return format;
-}
-
 ChatAnswerOptions chat_options(int64_t choices = 1) {
   ChatAnswerOptions options;
   options.head = {"chatcmpl-1", 1700000000, "tiny", "fp_1"};
-  options.format = tagged_format();
+  options.format = thinking_format();
   options.choices = choices;
   return options;
-}
-
-// Plays an answer's pieces to a writer, each as one token.
-void play(AnswerWriter& writer, const std::vector<std::string>& pieces, StopReason reason = StopReason::kEndOfText,
-          int64_t choice = 0) {
-  GenerateResult result;
-  result.reason = reason;
-  result.prompt_tokens = 10;
-  result.reused_tokens = 4;
-  for (const std::string& piece : pieces) {
-    const SampledToken token{.token = static_cast<int32_t>(result.tokens.size())};
-    result.tokens.push_back(token.token);
-    RequestEvent event{RequestEvent::Kind::kToken, choice};
-    event.token = &token;
-    event.text = piece;
-    writer.on_token(choice, event);
-  }
-  RequestEvent end{RequestEvent::Kind::kEnd, choice};
-  end.result = &result;
-  writer.on_end(0, choice, end);
 }
 
 OrderedJson parsed(const std::string& text) { return OrderedJson::parse(text); }
@@ -59,7 +32,7 @@ const std::vector<std::string> kThinksAndCalls = {"<think>",         "Let me", "
 TEST(ApiAnswers, AWholeChatCompletion) {
   const auto exchange = std::make_shared<RecordedExchange>();
   ChatWhole writer(exchange, chat_options());
-  play(writer, {"Hel", "lo\n"});
+  play_answer(writer, {"Hel", "lo\n"});
   writer.finish();
   EXPECT_EQ(parsed(exchange->sent->body), parsed(R"({
     "id": "chatcmpl-1", "object": "chat.completion", "created": 1700000000, "model": "tiny",
@@ -74,7 +47,7 @@ TEST(ApiAnswers, AWholeChatCompletion) {
 TEST(ApiAnswers, AWholeChatCompletionWithThoughtsAndACall) {
   const auto exchange = std::make_shared<RecordedExchange>();
   ChatWhole writer(exchange, chat_options());
-  play(writer, kThinksAndCalls);
+  play_answer(writer, kThinksAndCalls);
   writer.finish();
   OrderedJson answer = parsed(exchange->sent->body);
   OrderedJson& call = answer["choices"][0]["message"]["tool_calls"][0];
@@ -109,7 +82,9 @@ TEST(ApiAnswers, FinishReasons) {
 void expect_described(const OrderedJson& chunk) {
   std::vector<std::string> names, expected = {"id", "object", "created", "model", "system_fingerprint", "choices"};
   for (const auto& [name, value] : chunk.items()) names.push_back(name);
-  if (chunk.contains("usage")) expected.push_back("usage");
+  for (const char* extra : {"usage", "timings"}) {
+    if (chunk.contains(extra)) expected.push_back(extra);
+  }
   EXPECT_EQ(names, expected);
   for (const OrderedJson& choice : chunk["choices"]) {
     const ChatChunkChoice plain;
@@ -124,7 +99,7 @@ TEST(ApiAnswers, AChatStream) {
   ChatAnswerOptions options = chat_options();
   options.include_usage = true;
   ChatStream writer(exchange, options);
-  play(writer, {"Hel", "lo"});
+  play_answer(writer, {"Hel", "lo"});
   writer.finish();
   EXPECT_EQ(exchange->begun->content_type, "text/event-stream");
   EXPECT_TRUE(exchange->finished);
@@ -143,13 +118,40 @@ TEST(ApiAnswers, AChatStream) {
   }
   EXPECT_EQ(parsed(events[4].data)["choices"], OrderedJson::array());
   EXPECT_EQ(parsed(events[4].data)["usage"]["total_tokens"], 12);
+  expect_described(parsed(events[4].data));
+  EXPECT_EQ(parsed(events[4].data)["timings"]["prompt_n"], 6);
   EXPECT_EQ(events[5].data, "[DONE]");
+}
+
+TEST(ApiAnswers, TimingsAreThoseOfTheEngine) {
+  GenerateResult result;
+  result.tokens = {1, 2, 3, 4, 5};
+  result.prompt_tokens = 30;
+  result.reused_tokens = 10;
+  result.prefill_seconds = 0.5;
+  result.decode_seconds = 0.25;
+  EXPECT_EQ(Timings::fields().write(timings_of(result)), parsed(R"({"cache_n": 10, "prompt_n": 20, "prompt_ms": 500.0,
+      "prompt_per_second": 40.0, "predicted_n": 5, "predicted_ms": 250.0, "predicted_per_second": 16.0})"));
+  result.tokens = {1};  // nothing behind the first
+  EXPECT_EQ(timings_of(result).predicted_per_second, 0);
+}
+
+// What several answers took together is not the sum.
+TEST(ApiAnswers, SeveralChoicesHaveNoTimings) {
+  const auto exchange = std::make_shared<RecordedExchange>();
+  ChatAnswerOptions options = chat_options();
+  options.include_usage = true;
+  options.choices = 2;
+  ChatStream writer(exchange, options);
+  play_answer(writer, {"Hel"});
+  writer.finish();
+  EXPECT_EQ(exchange->stream.find("timings"), std::string::npos);
 }
 
 TEST(ApiAnswers, AStreamOfThoughtsAndACallLeaksNoMarker) {
   const auto exchange = std::make_shared<RecordedExchange>();
   ChatStream writer(exchange, chat_options());
-  play(writer, kThinksAndCalls);
+  play_answer(writer, kThinksAndCalls);
   writer.finish();
   std::string content, reasoning, name, arguments, id;
   int heads = 0;
@@ -182,8 +184,8 @@ TEST(ApiAnswers, OnlyOneCallWhereOnlyOneIsWanted) {
   ChatAnswerOptions options = chat_options();
   options.one_call = true;
   ChatWhole writer(exchange, options);
-  play(writer, {R"(<tool_call>{"name": "f", "arguments": {}}</tool_call>)",
-                R"(<tool_call>{"name": "g", "arguments": {}}</tool_call>)"});
+  play_answer(writer, {R"(<tool_call>{"name": "f", "arguments": {}}</tool_call>)",
+                       R"(<tool_call>{"name": "g", "arguments": {}}</tool_call>)"});
   writer.finish();
   const OrderedJson message = parsed(exchange->sent->body)["choices"][0]["message"];
   ASSERT_EQ(message["tool_calls"].size(), 1u);
@@ -194,8 +196,8 @@ TEST(ApiAnswers, OnlyOneCallWhereOnlyOneIsWanted) {
 TEST(ApiAnswers, ChoicesOfAStreamKeepApart) {
   const auto exchange = std::make_shared<RecordedExchange>();
   ChatStream writer(exchange, chat_options(2));
-  play(writer, {"A"}, StopReason::kLength, 1);
-  play(writer, {"B"}, StopReason::kEndOfText, 0);
+  play_answer(writer, {"A"}, StopReason::kLength, 1);
+  play_answer(writer, {"B"}, StopReason::kEndOfText, 0);
   writer.finish();
   std::string texts[2], reasons[2];
   for (const ServerEvent& event : events_of(exchange->stream)) {
@@ -234,8 +236,8 @@ TEST(ApiAnswers, CompletionsOfTwoPrompts) {
   options.prompts = 2;
   options.echo = {"One ", "Two "};
   CompletionWriter writer(exchange, options);
-  play(writer, {"a", "b"}, StopReason::kLength, 0);
-  play(writer, {"c"}, StopReason::kEndOfText, 1);
+  play_answer(writer, {"a", "b"}, StopReason::kLength, 0);
+  play_answer(writer, {"c"}, StopReason::kEndOfText, 1);
   writer.finish();
   const OrderedJson answer = parsed(exchange->sent->body);
   EXPECT_EQ(answer["object"], "text_completion");
@@ -248,8 +250,8 @@ TEST(ApiAnswers, EventsOfAResponse) {
   const auto exchange = std::make_shared<RecordedExchange>();
   ResponsesRequest request;
   request.stream = true;
-  ResponsesWriter writer(exchange, {"resp_1", 1700000000, "tiny", "fp_1"}, request, tagged_format(), Json());
-  play(writer, kThinksAndCalls);
+  ResponsesWriter writer(exchange, {"resp_1", 1700000000, "tiny", "fp_1"}, request, thinking_format(), Json());
+  play_answer(writer, kThinksAndCalls);
   writer.finish();
   std::vector<std::string> names;
   std::string text, arguments;
@@ -286,8 +288,8 @@ TEST(ApiAnswers, EventsOfAResponse) {
 
 TEST(ApiAnswers, AResponseThatWasCutOff) {
   const auto exchange = std::make_shared<RecordedExchange>();
-  ResponsesWriter writer(exchange, {"resp_1", 1700000000, "tiny", "fp_1"}, {}, tagged_format(), Json());
-  play(writer, {"Once"}, StopReason::kLength);
+  ResponsesWriter writer(exchange, {"resp_1", 1700000000, "tiny", "fp_1"}, {}, thinking_format(), Json());
+  play_answer(writer, {"Once"}, StopReason::kLength);
   writer.finish();
   const OrderedJson response = parsed(exchange->sent->body);
   EXPECT_EQ(response["status"], "incomplete");

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "server/api/api.h"
-#include "server/api/chat_request.h"
-#include "server/api/completion_request.h"
+#include "server/api/chat/chat_request.h"
+#include "server/api/completions/completion_request.h"
 #include "server/api/openapi.h"
-#include "server/api/responses_request.h"
+#include "server/api/responses/responses_request.h"
 #include "server/api/token_requests.h"
 
 namespace wick {
@@ -52,8 +52,18 @@ TEST(ApiRequests, EveryMistakeHasItsSentenceAndItsParam) {
       {R"("stop": 7)", "stop", "stop is a number, expected text or a list of texts"},
       {R"("stop": ["a", 7])", "stop[1]", "stop[1] is a number, expected text"},
       {R"("stop": "")", "stop", "stop has an empty text"},
-      {R"("stop": ["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17"])", "stop",
-       "stop has 17 texts, allowed are 16"},
+      {R"("stop": ["1","2","3","4","5"])", "stop", "stop has 5 texts, allowed are 4"},
+      {R"("tools": [{"type": "function", "function": {"name": "f"}}, {"type": "function", "function": {"name": "f"}}])",
+       "tools[1].function.name", "tools[1].function.name is 'f', like one before it"},
+      {R"("tools": [{"type": "function", "function": {"name": "get weather"}}])", "tools[0].function.name",
+       "tools[0].function.name is 'get weather', allowed are 1 to 64 letters, digits, underscores and dashes"},
+      {R"("tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": {"type": "allowed_tools",
+           "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "g"}}]}})",
+       "tool_choice", "tool_choice allows 'g', which is not among tools"},
+      {R"("tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "often", "tools": []}})",
+       "tool_choice.allowed_tools.mode", "tool_choice.allowed_tools.mode is 'often', allowed are 'auto', 'required'"},
+      {R"("response_format": {"type": "json_schema", "json_schema": {"schema": {}}})",
+       "response_format.json_schema.name", "response_format.json_schema.name is missing"},
       {R"("logit_bias": {"x": 1})", "logit_bias", "logit_bias has the name 'x', expected the number of a token"},
       {R"("logit_bias": {"5": 101})", "logit_bias[5]", "logit_bias[5] is 101, allowed is -100 to 100"},
       {R"("top_logprobs": 3)", "top_logprobs", "top_logprobs is set, but logprobs is not true"},
@@ -154,6 +164,35 @@ TEST(ApiRequests, AChatRequestIsReadWhole) {
 
 std::string completion_with(const std::string& fields) { return R"({"prompt": "Hi", )" + fields + "}"; }
 
+TEST(ApiRequests, ToolsThatAreNotAllowedAreNotOffered) {
+  const ChatRequest request = chat(chat_with(R"("tools": [{"type": "function", "function": {"name": "f"}},
+      {"type": "function", "function": {"name": "g"}}], "tool_choice": {"type": "allowed_tools", "allowed_tools":
+      {"mode": "required", "tools": [{"type": "function", "function": {"name": "g"}}]}})"));
+  ASSERT_EQ(request.tools.size(), 1u);
+  EXPECT_EQ(request.tools[0].function.name, "g");
+  EXPECT_EQ(request.tool_list.as_array().size(), 1u);
+  EXPECT_EQ(request.tool_list.as_array()[0].at("function").at("name").as_text(), "g");
+  EXPECT_TRUE(request.tool_choice->forces());
+  const ChatRequest flat = ResponsesRequest::parse(Json::parse(R"({"input": "Hi", "tools": [
+      {"type": "function", "name": "f"}, {"type": "function", "name": "g"}], "tool_choice": {"type": "allowed_tools",
+      "mode": "auto", "tools": [{"type": "function", "name": "f"}]}})",
+                                                               "the body"))
+                               .as_chat();
+  ASSERT_EQ(flat.tools.size(), 1u);
+  EXPECT_EQ(flat.tool_list.as_array()[0].at("function").at("name").as_text(), "f");
+  EXPECT_FALSE(flat.tool_choice->forces());
+}
+
+TEST(ApiRequests, RefusalsAreWhatTheAssistantSaid) {
+  const ChatRequest request = chat(R"({"messages": [{"role": "user", "content": "Hi"},
+      {"role": "assistant", "content": [{"type": "text", "text": "I "}, {"type": "refusal", "refusal": "cannot."}]},
+      {"role": "assistant", "refusal": "No."}, {"role": "user", "content": "Why?"}]})");
+  EXPECT_EQ(request.messages[1].content->text, "I cannot.");
+  EXPECT_EQ(request.messages[2].refusal, "No.");
+  EXPECT_EQ(refusal_of<ChatRequest>(R"({"messages": [{"role": "tool", "content": "4"}]})").param,
+            "messages[0].tool_call_id");
+}
+
 TEST(ApiRequests, CompletionsTakePromptsOfFourKinds) {
   const auto prompts = [](const std::string& prompt) {
     return CompletionRequest::parse(Json::parse(R"({"prompt": )" + prompt + "}", "the body")).prompt.prompts;
@@ -216,8 +255,12 @@ TEST(ApiRequests, ResponsesBecomeChats) {
 
 TEST(ApiRequests, ResponsesRefuseWhatNeedsMemory) {
   const Mistake mistakes[] = {
-      {R"("previous_response_id": "x")", "previous_response_id",
-       "previous_response_id is not supported: Wick does not continue responses; send the conversation as input"},
+      {R"("include": ["web_search_call.results"])", "include[0]",
+       "include[0] is 'web_search_call.results', allowed are 'message.output_text.logprobs', "
+       "'reasoning.encrypted_content'"},
+      {R"("truncation": "some")", "truncation", "truncation is 'some', allowed are 'auto', 'disabled'"},
+      {R"("text": {"format": {"type": "json_schema", "schema": {}}})", "text.format.name",
+       "text.format.name is missing"},
       {R"("background": true, "stream": true)", "stream",
        "stream is true, which a response in the background cannot be"},
       {R"("tools": [{"type": "web_search"}])", "tools[0].type", "tools[0].type is 'web_search', allowed is 'function'"},
@@ -288,7 +331,7 @@ TEST(ApiRequests, TheOpenApiDocumentComesFromTheSameDescriptions) {
   EXPECT_EQ(chat["required"], OrderedJson({"messages"}));
   EXPECT_FALSE(chat["properties"].contains("audio"));
   EXPECT_EQ(schemas["ChatChoice"]["required"], OrderedJson({"index", "message", "logprobs", "finish_reason"}));
-  EXPECT_EQ(document["paths"].size(), 25u);
+  EXPECT_EQ(document["paths"].size(), 42u);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // The API from end to end: real connections, the real engine, and Ember's sure-fire answers.
 #include <gtest/gtest.h>
 
-#include "engine/generator.h"
+#include "engine/text/generator.h"
 #include "support/api_server.h"
 #include "support/comes_true.h"
+#include "support/for_all_tests.h"
 #include "support/needs_ember.h"
 
 namespace wick {
@@ -13,8 +14,7 @@ constexpr char kChat[] = "/v1/chat/completions";
 
 // One for all tests that leave it as it was.
 ApiServer& server() {
-  static ApiServer shared;
-  return shared;
+  return for_all_tests([] { return std::make_unique<ApiServer>(); });
 }
 
 std::string ask(std::string_view question, std::string_view more = "") {
@@ -36,10 +36,10 @@ TEST(ApiServer, AnswersAChat) {
   EXPECT_EQ(answer["choices"][0]["message"]["content"], kSumAnswer);
   EXPECT_EQ(answer["choices"][0]["finish_reason"], "stop");
   EXPECT_EQ(answer["model"], "ember");
-  const int64_t prompt = answer["usage"]["prompt_tokens"], written = answer["usage"]["completion_tokens"];
+  const int64_t prompt = answer["usage"]["prompt_tokens"], generated = answer["usage"]["completion_tokens"];
   EXPECT_GT(prompt, 5);
-  EXPECT_GT(written, 5);
-  EXPECT_EQ(answer["usage"]["total_tokens"], prompt + written);
+  EXPECT_GT(generated, 5);
+  EXPECT_EQ(answer["usage"]["total_tokens"], prompt + generated);
 }
 
 TEST(ApiServer, StreamsTheSameAnswer) {
@@ -133,6 +133,21 @@ TEST(ApiServer, ASchemaBindsTheAnswerAndNotTheThinking) {
   const OrderedJson& message = answer["choices"][0]["message"];
   EXPECT_NE(message["reasoning_content"].get<std::string>().find("8 + 5 = 13"), std::string::npos) << answer;
   EXPECT_TRUE(message["content"].get<std::string>().starts_with("sum: ")) << answer;
+}
+
+TEST(ApiServer, ThinkingThatIsSwitchedOffIsForbiddenByAGrammar) {
+  WICK_NEEDS_EMBER();
+  const OrderedJson tokens = server().answer("/tokenize", R"({"content": "<think>"})")["tokens"];
+  for (const char* off :
+       {R"("enable_thinking": false)", R"("reasoning_effort": "none")",
+        R"("chat_template_kwargs": {"enable_thinking": false})", R"("chat_template_kwargs": {"thinking": false})"}) {
+    const OrderedJson answer =
+        server().answer(kChat, ask(kSum, cat(R"("grammar": "root ::= \"sum: \" [0-9] [0-9]?", "logit_bias": {")",
+                                             tokens[0].get<int64_t>(), R"(": 90}, "max_tokens": 12, )", off)));
+    const OrderedJson& message = answer["choices"][0]["message"];
+    EXPECT_FALSE(message.contains("reasoning_content")) << answer;
+    EXPECT_TRUE(message["content"].get<std::string>().starts_with("sum: ")) << off << answer;
+  }
 }
 
 TEST(ApiServer, StopsBeforeAText) {
@@ -328,7 +343,7 @@ TEST(ApiServer, ErrorsAreOpenAis) {
   EXPECT_EQ(error_of(answer)["param"], "logit_bias");
   EXPECT_EQ(error_of(answer)["code"], "invalid_value");
   answer = server().post(kChat, ask(kSum, R"("response_format": {"type": "json_schema", "json_schema":
-      {"schema": {"type": "object", "$ref": "#/nowhere"}}})"));
+      {"name": "n", "schema": {"type": "object", "$ref": "#/nowhere"}}})"));
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(error_of(answer)["param"], "response_format") << answer.body;
   answer = server().post(kChat, ask(kSum, R"("grammar": "root ::= x")"));

@@ -237,7 +237,7 @@ TEST(BackgroundWithoutJournal, IsRefusedWithTheOption) {
   const HttpAnswer get = server.get("/v1/responses/resp_x");
   EXPECT_EQ(get.status, 404);
   EXPECT_EQ(json_of(get)["error"]["message"],
-            "there is no response 'resp_x': without --journal DIR the server keeps none");
+            "there is no response 'resp_x': without --journal DIR the server keeps only the last ones");
   EXPECT_EQ(server.client().request("DELETE", "/v1/responses/resp_x").status, 404);
 }
 

@@ -16,6 +16,8 @@
 #include "support/comes_true.h"
 #include "support/errors.h"
 #include "support/needs_ember.h"
+#include "support/places.h"
+#include "support/sanitized.h"
 #include "support/temp_folder.h"
 
 namespace wick {
@@ -40,13 +42,13 @@ class ServeProcess {
       _exit(127);
     }
     close(fd);
-    for (int i = 0; i < 1000 && port_ == 0; ++i) {
+    for (int i = 0; i < kSlowness * 1000 && port_ == 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       std::ifstream in(output);
       output_.assign(std::istreambuf_iterator<char>(in), {});
       const size_t at = output_.find("127.0.0.1:"), end = output_.find('\n', at);
       if (at != std::string::npos && end != std::string::npos) port_ = std::stoi(output_.substr(at + 10, end - at));
-      if (waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1, i = 1000;
+      if (waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1, i = kSlowness * 1000;
     }
     if (port_ != 0) return;
     kill_it();

@@ -2,7 +2,7 @@
 // wide, so that a loaded machine keeps them; what each attack once did was ten times worse.
 #include <gtest/gtest.h>
 
-#include "server/http/key_guard.h"
+#include "server/http/clients/key_guard.h"
 #include "support/api_server.h"
 #include "support/comes_true.h"
 #include "support/hostile_client.h"
@@ -49,8 +49,32 @@ TEST_F(HostileClient, LongTextsDoNotHoldUpShortOnes) {
     }
   };
   const HonestReport report = under_attack(server.port(), attack, 8, 60, small_chat());
-  EXPECT_UNHURT(report, 3.0);
+  EXPECT_UNHURT(report, 5.0);
   EXPECT_GT(refused, 0);
+}
+
+// As many answers as there may be, each as urgent as can be.
+TEST_F(HostileClient, ManyUrgentAnswersDoNotHoldUpAnother) {
+  ApiServer server;
+  EXPECT_EQ(server.post(small_chat().target, small_chat().body).status, 200);
+  const std::string body = R"({"messages": [{"role": "user", "content": "Tell me a long story about a fox."}], "n": 8,
+                               "max_tokens": 400, "ignore_eos": true, "temperature": 1, "priority": "critical"})";
+  std::atomic<int> asked{0};
+  const Attack attack = [&](uint16_t port, const std::atomic<bool>& over) {
+    std::vector<HttpClient> open;
+    for (int i = 0; i < 42 && !over; ++i) {
+      HttpClient& client = open.emplace_back(port, HttpClient::Security::kPlain, kHostile);
+      client.send(
+          cat("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: ", body.size(), "\r\n\r\n", body));
+      ++asked;
+    }
+    while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  HonestRequest honest = small_chat();
+  honest.address = kHonest;
+  const HonestReport report = under_attack(server.port(), attack, 8, 4, honest);
+  EXPECT_UNHURT(report, 5.0);
+  EXPECT_EQ(asked, 8 * 42);
 }
 
 // 20 KB that claim to be five hours.
@@ -63,7 +87,7 @@ TEST_F(HostileClient, SoundOfFewSamplesIsRefused) {
   const Attack attack = [&](uint16_t port, const std::atomic<bool>&) {
     for (int i = 0; i < 10; ++i) HttpClient(port).request("POST", forged.target, forged.body, forged.fields);
   };
-  EXPECT_UNHURT(under_attack(server.port(), attack, 8, 30, recording(8000, 8000)), 3.0);
+  EXPECT_UNHURT(under_attack(server.port(), attack, 8, 30, recording(8000, 8000)), 5.0);
 }
 
 // Four hours of silence each, from somebody who leaves before they are heard.
@@ -78,7 +102,7 @@ TEST_F(HostileClient, LongRecordingsOfOneClientLeaveRoomForOthersAndEndWithHim) 
   };
   HonestRequest honest = recording(8000, 8000);
   honest.address = kHonest;
-  EXPECT_UNHURT(under_attack(server->port(), attack, 3, 3, honest), 3.0);
+  EXPECT_UNHURT(under_attack(server->port(), attack, 3, 3, honest), 5.0);
   const auto began = std::chrono::steady_clock::now();
   server.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(3));
@@ -106,14 +130,14 @@ class SlowBodies {
 
 TEST(HostileConnections, SlowBodiesTakeNothingFromOthers) {
   TestHttpServer server;
-  EXPECT_UNHURT(under_attack(server->port(), SlowBodies(1100), 1, 3, {"GET", "/show/a", {}, {}, 200, kHonest}), 3.0);
+  EXPECT_UNHURT(under_attack(server->port(), SlowBodies(1100), 1, 3, {"GET", "/show/a", {}, {}, 200, kHonest}), 5.0);
 }
 
 TEST(HostileConnections, HealthIsTold) {
   HttpServerOptions options;
   options.limits.patience = std::chrono::seconds(60);  // nobody gives way
   TestHttpServer server(options);
-  EXPECT_UNHURT(under_attack(server->port(), SlowBodies(1100), 1, 3, {"GET", "/health", {}, {}, 200, kHostile}), 3.0);
+  EXPECT_UNHURT(under_attack(server->port(), SlowBodies(1100), 1, 3, {"GET", "/health", {}, {}, 200, kHostile}), 5.0);
 }
 
 TEST(HostileConnections, WhoLetsTheServerWaitGivesWay) {
@@ -190,7 +214,7 @@ TEST(HostileConnections, WrongKeysShutOutTheirClientAlone) {
   const HttpAnswer refused = client.get("/show/a", {{"Authorization", "Bearer guess"}});
   EXPECT_EQ(refused.status, 429);
   EXPECT_GT(std::stoi(refused.field("retry-after")), 50);
-  EXPECT_EQ(status(kHostile, "secret"), 429);  // or he could go on guessing
+  EXPECT_EQ(status(kHostile, "secret"), 429);  // or he could go on trying
   EXPECT_EQ(status(kHonest, "secret"), 200);
   EXPECT_EQ(client.get("/health").status, 200);
 }

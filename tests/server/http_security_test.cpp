@@ -23,19 +23,19 @@ TEST(ApiKeys, AreReadFromLines) {
   const ApiKeys keys =
       ApiKeys::parse("# who may\n\n  plain-key \r\nanna: key:with:colons\n\tbob :\tthird\nlast", "keys");
   EXPECT_EQ(keys.size(), 4u);
-  EXPECT_EQ(keys.name_of("plain-key"), "key-1");
-  EXPECT_EQ(keys.name_of("key:with:colons"), "anna");
-  EXPECT_EQ(keys.name_of("third"), "bob");
-  EXPECT_EQ(keys.name_of("last"), "key-4");
+  EXPECT_EQ(keys.find("plain-key")->name, "key-1");
+  EXPECT_EQ(keys.find("key:with:colons")->name, "anna");
+  EXPECT_EQ(keys.find("third")->name, "bob");
+  EXPECT_EQ(keys.find("last")->name, "key-4");
   for (const char* wrong : {"", "plain-ke", "plain-keyy", "plain-key ", "anna", "# who may", "LAST"}) {
-    EXPECT_EQ(keys.name_of(wrong), "") << wrong;
+    EXPECT_EQ(keys.find(wrong), nullptr) << wrong;
   }
 }
 
 TEST(ApiKeys, BadFilesGetASentenceWithoutTheKey) {
   EXPECT_ERROR(ApiKeys::parse("", "k.txt"), kBadFile, "k.txt: there is no key in it");
   EXPECT_ERROR(ApiKeys::parse("# none\n\n", "k.txt"), kBadFile, "k.txt: there is no key in it");
-  EXPECT_ERROR(ApiKeys::parse("a\nb c\n", "k.txt"), kBadFile, "k.txt: line 2: a key holds visible ASCII");
+  EXPECT_ERROR(ApiKeys::parse("a\nb c\n", "k.txt"), kBadFile, "k.txt: line 2: behind the key stands something else");
   EXPECT_ERROR(ApiKeys::parse("k\xc3\xa9y", "k.txt"), kBadFile, "line 1: a key holds visible ASCII");
   EXPECT_ERROR(ApiKeys::parse("anna:\n", "k.txt"), kBadFile, "line 1: no key follows the name 'anna'");
   EXPECT_ERROR(ApiKeys::parse(": key", "k.txt"), kBadFile, "line 1: the name before ':' is empty");
@@ -44,10 +44,35 @@ TEST(ApiKeys, BadFilesGetASentenceWithoutTheKey) {
   EXPECT_ERROR(ApiKeys::load("/nowhere/keys"), kIo, "/nowhere/keys: cannot be opened");
 }
 
+TEST(ApiKeys, MayHaveLimits) {
+  const ApiKeys keys = ApiKeys::parse(
+      "first\n* requests=60 cache=shared\nanna: a connections=8 weight=2.5\tpriority=high\nbob: b requests=5 "
+      "cache=own\n"
+      "*tokens=1e5\ncarl: c\n",
+      "keys");
+  const KeyLimits first = keys.find("first")->limits, anna = keys.find("a")->limits, bob = keys.find("b")->limits;
+  EXPECT_EQ(first.requests_per_minute, 0);
+  EXPECT_EQ(first.weight, 1);
+  EXPECT_EQ(anna.connections, 8);
+  EXPECT_EQ(anna.weight, 2.5);
+  EXPECT_EQ(anna.priority, "high");
+  EXPECT_EQ(anna.requests_per_minute, 60);
+  EXPECT_TRUE(anna.shares_cache);
+  EXPECT_EQ(bob.requests_per_minute, 5);
+  EXPECT_FALSE(bob.shares_cache);
+  EXPECT_EQ(bob.tokens_per_minute, 0);
+  EXPECT_EQ(keys.find("c")->limits.tokens_per_minute, 100'000);
+  for (const char* wrong :
+       {"connections=0", "connections=1.5", "requests=-1", "requests=nan", "requests=inf", "tokens=", "tokens=5x",
+        "weight=0", "weight", "priority=urgent", "priority=", "cache=mine", "speed=1", "=1"}) {
+    EXPECT_ERROR(ApiKeys::parse(cat("a: b ", wrong), "keys"), kBadFile, "keys: line 1: behind the key stands");
+  }
+}
+
 TEST(ApiKeys, AreAskedForExceptOnPublicRoutes) {
   Router router;
   router.add("GET", "/who",
-             [](const HttpRequest& request, auto exchange) { exchange->send(text_response(request.key_name)); });
+             [](const HttpRequest& request, auto exchange) { exchange->send(text_response(request.caller.key)); });
   TestHttpServer server(with_keys("anna: secret-1\nsecret-2"), std::move(router));
   HttpClient client = server.client();
   EXPECT_EQ(client.get("/health").status, 200);

@@ -3,17 +3,19 @@
 
 #include <cmath>
 
+#include "base/base64.h"
 #include "interp/head_scores.h"
-#include "interp/logit_lens.h"
 #include "interp/patching.h"
+#include "interp/probes/logit_lens.h"
+#include "interp/probes/vocab_row.h"
 #include "interp/run_with_cache.h"
 #include "interp/sweep.h"
 #include "interp/text_measures.h"
-#include "interp/vocab_row.h"
+#include "interp/text_rows.h"
 #include "support/comes_true.h"
+#include "support/for_all_tests.h"
 #include "support/inspect_server.h"
 #include "support/needs_ember.h"
-#include "text/base64.h"
 
 namespace wick {
 namespace {
@@ -45,8 +47,7 @@ class InsideTest : public testing::Test {
  protected:
   void SetUp() override { WICK_NEEDS_EMBER(); }
   static ApiServer& server() {
-    static InspectServer shared;
-    return shared.server;
+    return for_all_tests([] { return std::make_unique<InspectServer>(); }).server;
   }
   static OrderedJson ask(const char* what, const OrderedJson& body) {
     return server().answer(cat("/v1/wick/", what), body.dump());
@@ -57,6 +58,11 @@ TEST_F(InsideTest, TellsWhatThereIs) {
   const OrderedJson about = OrderedJson::parse(server().get("/v1/wick?model=ember").body);
   EXPECT_EQ(about["inspect"], true);
   EXPECT_EQ(about["steering"], OrderedJson::array({"push"}));
+  EXPECT_EQ(
+      about["probes"],
+      OrderedJson::parse(R"([{"name": "kind", "point": "blocks.2.hook_resid_post", "labels": ["kind", "unkind"]}])"));
+  EXPECT_EQ(about["autoencoders"],
+            OrderedJson::parse(R"([{"name": "small", "point": "blocks.3.hook_resid_pre", "features": 96}])"));
   EXPECT_EQ(about["model"]["layers"], 8);
   EXPECT_EQ(about["model"]["heads"], 4);
   EXPECT_EQ(about["limits"]["tokens"], 512);
@@ -161,6 +167,48 @@ TEST_F(InsideTest, ASweepStreamsTheLibrarysMap) {
     }
     EXPECT_EQ(events.back().data, "[DONE]");
   }
+}
+
+TEST_F(InsideTest, AProbeReadsWhatTheLibraryReads) {
+  HookSpec hooks;
+  hooks.scale("blocks.0.hook_mlp_out", 0.5f, {{3}, {}});
+  const LinearProbe probe = kind_probe();
+  OrderedJson body = about(kClean);
+  body["probe"] = "kind";
+  for (const bool is_edited : {false, true}) {
+    if (is_edited) {
+      body["edits"] = {{{"site", "blocks.0.hook_mlp_out"}, {"kind", "scale"}, {"factor", 0.5}, {"positions", {3}}}};
+    }
+    const OrderedJson answer = ask("probe", body);
+    EXPECT_EQ(answer["labels"], OrderedJson::array({"kind", "unkind"}));
+    const Tensor rows = token_rows(ember_inside(), kClean, probe.point, is_edited ? hooks : HookSpec());
+    expect_close(answer["probabilities"], numbers(probe.probabilities(rows)), is_edited ? "edited" : "plain");
+  }
+}
+
+TEST_F(InsideTest, FeaturesAreTheLibrarys) {
+  const SparseAutoencoder sae = small_autoencoder();
+  OrderedJson body = about(kClean);
+  body["autoencoder"] = "small";
+  body["top"] = 4;
+  body["follow"] = {95, 0};
+  const OrderedJson answer = ask("features", body);
+  EXPECT_EQ(answer["features"], 96);
+  const Tensor features = sae.encode(token_rows(ember_inside(), kClean, sae.hook_name()));
+  ASSERT_EQ(answer["strongest"].size(), kClean.size());
+  std::vector<float> followed;
+  for (size_t row = 0; row < kClean.size(); ++row) {
+    std::vector<int64_t> ids;
+    std::vector<float> values;
+    for (const SaeFeature& feature : SparseAutoencoder::strongest(features, static_cast<int64_t>(row), 4)) {
+      ids.push_back(feature.feature);
+      values.push_back(feature.value);
+    }
+    EXPECT_EQ(answer["strongest"][row]["ids"].get<std::vector<int64_t>>(), ids) << row;
+    expect_close(answer["strongest"][row]["values"], values, cat("row ", row));
+    for (const size_t feature : {95, 0}) followed.push_back(features.data<float>()[row * 96 + feature]);
+  }
+  expect_close(answer["follow"]["values"], followed, "followed");
 }
 
 TEST_F(InsideTest, ALensTellsHowFarItIs) {
@@ -285,6 +333,11 @@ TEST_F(InsideTest, WhatMakesNoSenseIsTold) {
   expect("patch", {{"clean", about({1})}, {"corrupted", about({2})}, {"layers", {8}}}, "8");
   expect("patch", {{"clean", about({1})}, {"corrupted", about({2})}, {"layers", std::vector<int>(20001)}}, "cells");
   expect("patch", {{"clean", about({1})}, {"corrupted", about({2})}, {"by", "head"}}, "has no heads");
+  expect("probe", {{"tokens", {1}}, {"probe", "../kind"}}, "no probe '../kind'; known are: 'kind'");
+  expect("probe", {{"tokens", {1}}}, "probe is missing");
+  expect("features", {{"tokens", {1}}, {"autoencoder", "x"}}, "no autoencoder 'x'; known are: 'small'");
+  expect("features", {{"tokens", {1}}, {"autoencoder", "small"}, {"follow", {96}}}, "follow[0] is 96");
+  expect("features", {{"tokens", {1}}, {"autoencoder", "small"}, {"follow", std::vector<int>(17)}}, "allowed are 16");
   EXPECT_EQ(server().post("/v1/wick/lens", "{").status, 400);
   EXPECT_EQ(server().post("/v1/wick/lens", R"({"prompt": "a", "model": "none"})").status, 404);
 }

@@ -4,11 +4,13 @@
 #include <fstream>
 #include <thread>
 
-#include "engine/generator.h"
+#include "engine/text/generator.h"
 #include "interp/run_with_cache.h"
 #include "interp/steering.h"
 #include "support/api_server.h"
 #include "support/compare.h"
+#include "support/errors.h"
+#include "support/for_all_tests.h"
 #include "support/inspect_server.h"
 #include "support/needs_ember.h"
 #include "support/temp_folder.h"
@@ -70,8 +72,7 @@ class InspectTest : public testing::Test {
  protected:
   void SetUp() override { WICK_NEEDS_EMBER(); }
   static ApiServer& server() {
-    static InspectServer shared;
-    return shared.server;
+    return for_all_tests([] { return std::make_unique<InspectServer>(); }).server;
   }
 };
 
@@ -82,7 +83,7 @@ TEST_F(InspectTest, WithoutTheFlagItIsAnErrorThatNamesIt) {
   EXPECT_EQ(error_of(answer).at("type"), "permission_error");
   EXPECT_EQ(error_of(answer).at("code"), "inspect_disabled");
   EXPECT_NE(error_of(answer).at("message").get<std::string>().find("--inspect"), std::string::npos);
-  for (const char* path : {"lens", "attention", "norms", "heads", "patch", "run"}) {
+  for (const char* path : {"lens", "attention", "norms", "heads", "patch", "run", "probe", "features"}) {
     EXPECT_EQ(closed.post(cat("/v1/wick/", path), R"({"prompt": "a"})").status, 403) << path;
   }
   EXPECT_EQ(closed.get("/v1/wick/captures/x").status, 403);
@@ -222,6 +223,50 @@ TEST_F(InspectTest, AnEditThatFailsInThePassFailsAlone) {
   for (const std::string& text : heard) EXPECT_EQ(text, plain);
 }
 
+TEST_F(InspectTest, FeaturesAreTheLibrarys) {
+  const SparseAutoencoder sae = small_autoencoder();
+  const std::string point = "blocks.3.hook_resid_pre";
+  const OrderedJson changes = OrderedJson::parse(R"([
+      {"autoencoder": "small", "features": [3, 90, 3], "kind": "ablate"},
+      {"autoencoder": "small", "features": [7, 8], "kind": "steer", "strength": -2.5, "positions": [4, -1, 22]}])");
+  const OrderedJson answer = server().answer(kCompletions, with(ask(), {{"features", changes}, {"capture", {point}}}));
+  const Fetched fetched = fetch(server(), answer);
+  HookSpec spec;
+  sae.ablate(spec, {3, 90});
+  for (const int64_t feature : {7, 8}) sae.steer(spec, feature, -2.5f, {4, 19, 22});
+  const ActivationCache expected = captured_by_library({point}, fetched.tokens, spec);
+  expect_identical(fetched.cache.at(point), expected.at(point), "changed");
+  const ActivationCache plain = captured_by_library({point}, fetched.tokens);
+  EXPECT_NE(fetched.cache.at(point).to_vector<float>(), plain.at(point).to_vector<float>());
+}
+
+TEST(InsideShelfTest, ReadsWhatTheFoldersHold) {
+  const TempFolder folder;
+  push_vector().save(folder.path() / "push.safetensors");
+  std::ofstream(folder.path() / "notes.txt") << "nothing";
+  const InsideShelf shelf({folder.path(), {}, {}});
+  EXPECT_EQ(shelf.steering().size(), 1u);
+  expect_identical(shelf.steering().at("push").vector, push_vector().vector, "push");
+  EXPECT_TRUE(shelf.probes().empty());
+  EXPECT_TRUE(shelf.autoencoders().empty());
+}
+
+TEST(InsideShelfTest, AProbeWithoutAPointIsRefused) {
+  const TempFolder folder;
+  LinearProbe probe = kind_probe();
+  probe.point.clear();
+  probe.save(folder.path() / "lost.safetensors");
+  EXPECT_ERROR(InsideShelf({{}, folder.path(), {}}), kBadFile,
+               "lost.safetensors: the probe does not say at which point");
+}
+
+TEST(InsideShelfTest, FilesOfAnotherKindAreRefusedByName) {
+  const TempFolder folder;
+  push_vector().save(folder.path() / "push.safetensors");
+  EXPECT_ERROR(InsideShelf({{}, folder.path(), {}}), kBadFile, "push.safetensors");
+  EXPECT_ERROR(InsideShelf({folder.path() / "none", {}, {}}), kIo, "cannot be read");
+}
+
 // Attention and MLP of phi run side by side, so that its layers have no middle; those of llama have.
 TEST(InspectPoints, AChangeAtAPointThatTheModelLacksIsRefused) {
   const TempFolder folder;
@@ -303,6 +348,19 @@ TEST_F(InspectTest, WhatMakesNoSenseIsToldByField) {
   expect(R"({"steer": [{"point": "blocks.*.hook_resid_post", "values": [1]}]})", "wick.steer[0].point", "every layer");
   expect(R"({"steer": [{"point": "hook_embed", "values": [1e300]}]})", "wick.steer[0].values[0]", "too large");
   expect(R"({"steer": [{"vector": "push", "strength": 1e9}]})", "wick.steer[0].strength", "allowed");
+  expect(R"({"features": [{"autoencoder": "big", "features": [1], "kind": "ablate"}]})", "wick.features[0].autoencoder",
+         "known are: 'small'");
+  expect(R"({"features": [{"autoencoder": "small", "features": [96], "kind": "steer"}]})", "wick.features[0].features",
+         "feature 96 is asked for, there are 96");
+  expect(R"({"features": [{"autoencoder": "small", "features": [], "kind": "steer"}]})", "wick.features[0].features",
+         "allowed are 1 to 64");
+  expect(R"({"features": [{"autoencoder": "small", "features": [1], "kind": "melt"}]})", "wick.features[0].kind",
+         "melt");
+  OrderedJson ablations = OrderedJson::array();
+  for (int i = 0; i < 5; ++i) {
+    ablations.push_back({{"autoencoder", "small"}, {"features", {i}}, {"kind", "ablate"}});
+  }
+  expect(OrderedJson({{"features", ablations}}).dump().c_str(), "wick.features", "allowed are 4");
   expect(R"({"edits": [{"site": "hook_embed"}]})", "wick.edits[0].kind", "missing");
   expect(R"({"edits": [{"site": "hook_embed", "kind": "melt"}]})", "wick.edits[0].kind", "melt");
   expect(R"({"edits": [{"site": "hook_embed", "kind": "scale"}]})", "wick.edits[0].factor", "missing");
@@ -376,18 +434,6 @@ TEST(CaptureStoreTest, OldOnesGoByTimeByBytesAndByNumber) {
   EXPECT_TRUE(store.remove("e", "me"));
   EXPECT_FALSE(store.remove("e", "me"));
   EXPECT_EQ(store.bytes(), 800);
-}
-
-TEST(SteeringShelfTest, NamesAreThoseOfGoodFiles) {
-  const TempFolder folder;
-  push_vector().save(folder.path() / "push.safetensors");
-  std::ofstream(folder.path() / "notes.txt") << "nothing";
-  const SteeringShelf shelf(folder.path());
-  EXPECT_EQ(shelf.names(), std::vector<std::string>{"push"});
-  EXPECT_EQ(shelf.find("../push"), nullptr);
-  std::ofstream(folder.path() / "bad.safetensors") << "nothing";
-  EXPECT_THROW(SteeringShelf{folder.path()}, Error);
-  EXPECT_THROW(SteeringShelf{folder.path() / "absent"}, Error);
 }
 
 }  // namespace

@@ -164,9 +164,11 @@ TEST_F(ModelHostTest, NamesAreUniqueAndThereIsAtLeastOne) {
 
 TEST_F(ModelHostTest, EndingCancelsWhatRuns) {
   std::promise<StopReason> reason;
+  std::weak_ptr<TextEngine> engine;
   {
     ModelHost host({entry("one", 1 << 20)});
     const Answered one = use(host, "one");
+    engine = one.engine;
     EngineRequest request;
     request.prompt = some_tokens(20, 1);
     request.params.ignore_end = true;
@@ -178,6 +180,7 @@ TEST_F(ModelHostTest, EndingCancelsWhatRuns) {
   }
   const StopReason how = reason.get_future().get();
   EXPECT_TRUE(how == StopReason::kCancelled || how == StopReason::kLength);
+  EXPECT_TRUE(engine.expired()) << "nobody frees it";
 }
 
 }  // namespace

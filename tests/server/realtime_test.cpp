@@ -4,6 +4,7 @@
 #include "media/resampler.h"
 #include "support/api_server.h"
 #include "support/comes_true.h"
+#include "support/for_all_tests.h"
 #include "support/needs_ember.h"
 #include "support/realtime_client.h"
 #include "support/speech_samples.h"
@@ -28,9 +29,10 @@ class RealtimeSessions : public testing::Test {
 
   // One for all tests, so that the model is loaded once.
   static const std::shared_ptr<SpeechHost>& speech() {
-    static const auto host =
-        std::make_shared<SpeechHost>(std::vector<SpeechEntry>{{"ember-asr", "", {}}, {"broken", "/no/such/model", {}}});
-    return host;
+    return for_all_tests([] {
+      return std::make_unique<std::shared_ptr<SpeechHost>>(std::make_shared<SpeechHost>(
+          std::vector<SpeechEntry>{{"ember-asr", "", {}}, {"broken", "/no/such/model", {}}}));
+    });
   }
   static std::string heard_offline(std::span<const float> samples) {
     return speech()->use("ember-asr")->recognize(*read_samples(samples)).text;
@@ -329,6 +331,7 @@ class RealtimeAnswers : public RealtimeSessions {
         {{"type", "conversation.item.create"},
          {"item", {{"type", "message"}, {"role", "user"}, {"content", {{{"type", "input_text"}, {"text", text}}}}}}});
     EXPECT_EQ(client.next("conversation.item.added")["item"]["content"][0]["text"], text);
+    client.next("conversation.item.done");
   }
   static void begin_endless(RealtimeClient& client) {
     say(client, "Tell me a story.");
@@ -336,6 +339,41 @@ class RealtimeAnswers : public RealtimeSessions {
     client.next(kText);
   }
 };
+
+TEST_F(RealtimeAnswers, ItemsOfTheConversationHaveIds) {
+  RealtimeClient client = connect();
+  client.update({{"temperature", 0}});
+  client.next("session.updated");
+  const auto add = [&](const char* id, const char* role, const char* kind, const char* text) {
+    client.send(
+        {{"type", "conversation.item.create"},
+         {"item", {{"type", "message"}, {"id", id}, {"role", role}, {"content", {{{"type", kind}, {"text", text}}}}}}});
+  };
+  add("first", "user", "input_text", "My name is Zoe.");
+  EXPECT_TRUE(client.next("conversation.item.done")["previous_item_id"].is_null());
+  add("second", "user", "input_text", "What is 348 plus 275?");
+  EXPECT_EQ(client.next("conversation.item.done")["previous_item_id"], "first");
+  client.send({{"type", "conversation.item.retrieve"}, {"item_id", "first"}});
+  EXPECT_EQ(client.next("conversation.item.retrieved")["item"]["content"][0]["text"], "My name is Zoe.");
+  client.send({{"type", "conversation.item.delete"}, {"item_id", "first"}});
+  EXPECT_EQ(client.next("conversation.item.deleted")["item_id"], "first");
+  client.send({{"type", "conversation.item.delete"}, {"item_id", "first"}});
+  EXPECT_EQ(client.next_error("item_not_found"), "there is no item 'first'");
+  add("second", "user", "input_text", "Again.");
+  EXPECT_EQ(client.next_error("item_exists"), "there is an item 'second' already");
+  client.send({{"type", "response.create"}});
+  const OrderedJson told = client.next("conversation.item.done");  // of the answer
+  EXPECT_EQ(told["previous_item_id"], "second");
+  EXPECT_EQ(told["item"]["content"][0]["text"], "348 + 275 = 623");  // as if the first had never been
+  client.next("response.done");
+  client.send({{"type", "conversation.item.retrieve"}, {"item_id", told["item"]["id"]}});
+  EXPECT_EQ(client.next("conversation.item.retrieved")["item"], told["item"]);
+  client.send({{"type", "conversation.item.truncate"},
+               {"item_id", told["item"]["id"]},
+               {"content_index", 0},
+               {"audio_end_ms", 10}});
+  EXPECT_NE(client.next_error("unsupported_value").find("has no sound to cut"), std::string::npos);
+}
 
 TEST_F(RealtimeAnswers, AreThoseOfAChat) {
   RealtimeClient client = connect();

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "server/http/web_socket.h"
-#include "server/http/web_socket_frames.h"
+#include "server/websocket/web_socket.h"
+#include "server/websocket/web_socket_frames.h"
 #include "support/web_socket_frame.h"
 
 namespace wick {

@@ -65,7 +65,7 @@ class WebSockets : public testing::Test {
                             for (const auto& [name, value] : request.query) {
                               if (name == "refuse") throw Error(ErrorCode::kInvalidArgument, "not today");
                             }
-                            key_name_ = request.key_name;
+                            key_name_ = request.caller.key;
                             return std::make_shared<Echo>(echo_);
                           },
                           {.protocol = "realtime"});

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "tensor/tensor.h"
 #if WICK_CUDA
-#include "backends/cuda/devices.h"
+#include "backends/cuda/runtime/devices.h"
 #endif
 
 namespace wick {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/conversation.h"
+#include "engine/text/conversation.h"
 
 namespace wick {
 

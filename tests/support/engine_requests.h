@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/generator.h"
-#include "engine/text_engine.h"
+#include "engine/text/generator.h"
+#include "engine/text/text_engine.h"
 
 namespace wick {
 

@@ -1,8 +1,8 @@
 #include "support/finite_difference.h"
 
 #include "ops/autograd.h"
-#include "ops/mul.h"
-#include "ops/sum.h"
+#include "ops/binary.h"
+#include "ops/reduction.h"
 #include "support/compare.h"
 #include "tensor/create.h"
 

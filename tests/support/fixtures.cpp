@@ -4,6 +4,7 @@
 
 #include "base/env.h"
 #include "base/text.h"
+#include "support/places.h"
 
 namespace wick {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "formats/convert_weight.h"
-#include "formats/gguf_types.h"
+#include "formats/gguf/gguf_types.h"
 #include "support/file_bytes.h"
 
 namespace wick {

@@ -2,8 +2,8 @@
 
 #include <fstream>
 
-#include "engine/chat_prompt.h"
-#include "engine/generator.h"
+#include "engine/text/chat_prompt.h"
+#include "engine/text/generator.h"
 #include "server/api/json_copy.h"
 #include "support/model_fixtures.h"
 #include "support/recorded_exchange.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/process.h"
-#include "engine/chat_prompt.h"
-#include "engine/text_model.h"
+#include "engine/text/chat_prompt.h"
+#include "engine/text/text_model.h"
 #include "interp/language_interp.h"
 
 namespace wick {

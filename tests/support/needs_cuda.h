@@ -3,7 +3,7 @@
 #if WICK_CUDA
 #include <gtest/gtest.h>
 
-#include "backends/cuda/devices.h"
+#include "backends/cuda/runtime/devices.h"
 
 namespace wick {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/ember.h"
-#include "engine/text_model.h"
+#include "engine/text/text_model.h"
 
 // For the start of a test, or SetUp: skips in a program that was built without the model.
 #define WICK_NEEDS_EMBER() \

@@ -118,11 +118,15 @@ struct PagedCase {
     const auto sinks = options.sinks.defined() ? options.sinks.to_vector<double>() : std::vector<double>();
     const auto slopes =
         options.alibi_slopes.defined() ? options.alibi_slopes.to_vector<double>() : std::vector<double>();
+    const auto biases =
+        options.distance_bias.defined() ? options.distance_bias.to_vector<double>() : std::vector<double>();
+    const int64_t distances = biases.empty() ? 0 : options.distance_bias.dim(1);
     for (size_t s = 0; s < sequences.size(); ++s) {
       const auto k = stored(keys[s]), v = stored(values[s]), q = queries[s].to_vector<double>();
       for (int64_t p = sequences[s].position; p < length(s); ++p) {
         for (int64_t h = 0; h < heads; ++h) {
-          const int64_t first = options.window ? std::max<int64_t>(0, p - options.window + 1) : 0, kv = h / group;
+          const int64_t window = options.window ? std::max<int64_t>(0, p - options.window + 1) : 0, kv = h / group;
+          const int64_t first = std::max(window, options.chunk ? p / options.chunk * options.chunk : 0);
           std::vector<double> mixed(value_dim);
           double total = sinks.empty() ? 0 : std::exp(sinks[h]);
           for (int64_t j = first; j <= p; ++j) {
@@ -131,6 +135,7 @@ struct PagedCase {
             score *= options.scale;
             if (options.soft_cap > 0) score = options.soft_cap * std::tanh(score / options.soft_cap);
             if (!slopes.empty()) score += slopes[h] * static_cast<double>(j - p);
+            if (!biases.empty()) score += biases[h * distances + std::min(p - j, distances - 1)];
             const double weight = std::exp(score);
             total += weight;
             for (int64_t d = 0; d < value_dim; ++d) mixed[d] += weight * v[(j * kv_heads + kv) * value_dim + d];

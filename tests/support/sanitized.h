@@ -11,4 +11,7 @@ inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_fea
 inline constexpr bool kSanitized = false;
 #endif
 
+// How much slower programs are with them, at the most: bounds on time grow by it.
+inline constexpr int kSlowness = kSanitized ? 20 : 1;
+
 }  // namespace wick

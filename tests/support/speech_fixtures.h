@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "ops/narrow.h"
+#include "ops/view.h"
 #include "support/model_fixtures.h"
+#include "support/places.h"
 #include "tensor/create.h"
 
 namespace wick {
@@ -17,7 +18,7 @@ namespace wick {
 struct SpeechFixture {
   const char* name;
   const char* reference;  // the folder of its reference.safetensors, beside it
-  const char* greedy;     // what the tokens written are called there
+  const char* greedy;     // what the generated tokens are called there
 
   std::vector<std::filesystem::path> folders() const {
     const std::filesystem::path here = std::filesystem::path(WICK_SOURCE_DIR) / name;
@@ -44,12 +45,12 @@ struct SpeechReference {
     const Tensor padded = file.get("input_features");  // [1, bins, frames and zeros]
     mel = narrow(padded.with_layout(padded.layout().squeeze(0)), 1, 0, frames);
     prompt = file.get("input_ids").to_vector<int32_t>();
-    written = file.get(fixture.greedy).to_vector<int32_t>();
+    generated = file.get(fixture.greedy).to_vector<int32_t>();
   }
 
   Checkpoint file;
-  Tensor mel;                            // f32 [bins, frames]
-  std::vector<int32_t> prompt, written;  // tokens
+  Tensor mel;                              // f32 [bins, frames]
+  std::vector<int32_t> prompt, generated;  // tokens
 };
 
 }  // namespace wick

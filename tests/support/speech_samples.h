@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "media/audio_reader.h"
+#include "support/places.h"
 
 namespace wick {
 

@@ -12,6 +12,7 @@
 #include "server/http/error_response.h"
 #include "server/http/http_server.h"
 #include "support/http_client.h"
+#include "support/sanitized.h"
 
 namespace wick {
 
@@ -25,7 +26,7 @@ class Signal {
   }
   bool wait(int times = 1) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return count_ >= times; });
+    return changed_.wait_for(lock, kSlowness * std::chrono::seconds(10), [&] { return count_ >= times; });
   }
   int count() {
     const std::lock_guard lock(mutex_);

@@ -4,10 +4,10 @@
 #include <stdexcept>
 
 #include "base/text.h"
-#include "formats/gguf_config.h"
-#include "formats/gguf_export.h"
-#include "formats/gguf_writer.h"
-#include "formats/safetensors_writer.h"
+#include "formats/gguf/gguf_config.h"
+#include "formats/gguf/gguf_export.h"
+#include "formats/gguf/gguf_writer.h"
+#include "formats/safetensors/safetensors_writer.h"
 #include "formats/weights.h"
 #include "tensor/create.h"
 

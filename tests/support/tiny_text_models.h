@@ -5,7 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "engine/text_model.h"
+#include "engine/text/text_model.h"
+#include "support/hybrid_models.h"
 #include "support/model_fixtures.h"
 #include "support/temp_folder.h"
 
@@ -14,7 +15,7 @@ namespace wick {
 // Writes a family's fixture with a tokenizer of words "a0", "a1", ... so that engines can run it.
 inline void write_tiny_text_model(const std::string& family, const std::filesystem::path& folder,
                                   int vocabulary = 192) {
-  copy_model(family_folder(family), folder, "{", "{");
+  copy_model(model_folder(family), folder, "{", "{");
   std::ofstream tokenizer(folder / "tokenizer.json");
   tokenizer << R"({"version":"1.0","added_tokens":[],"pre_tokenizer":{"type":"Whitespace"},)"
             << R"("model":{"type":"WordLevel","unk_token":"a0","vocab":{)";

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/speech/whisper_recognizer.h"
+#include "speech/whisper/whisper_recognizer.h"
 #include "support/model_fixtures.h"
-#include "text/split_pattern.h"
+#include "tokenizer/stages/split_pattern.h"
 
 namespace wick {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "ops/token_draw.h"
+#include "ops/layers/token_draw.h"
 
 namespace wick {
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "support/sanitized.h"
 
 namespace wick {
 namespace {
@@ -40,7 +41,7 @@ struct WebSocketClient::Connection {
     std::optional<SystemError> result;
     start([&](SystemError error, size_t) { result = error; });
     io.restart();
-    while (!result && io.run_one_for(std::chrono::seconds(10)) > 0) continue;
+    while (!result && io.run_one_for(kSlowness * std::chrono::seconds(10)) > 0) continue;
     if (!result) {
       cut();
       io.run_for(std::chrono::seconds(1));  // what is under way ends with an error, before `result` goes

@@ -17,7 +17,7 @@ onPage('an answer is streamed, with its thoughts folded and its numbers below', 
   assert.equal(await page.text('.question .said'), 'Explain paged attention');
   assert.match(await page.text('.reasoning summary'), /^Thought for /);
   assert.equal(await page.run(() => document.querySelector('.reasoning').open), false);
-  assert.match(await page.text('.answer .facts'), /^\d+ tokens[\d.]+ tokens\/sfirst token \d+ ms$/);
+  assert.match(await page.text('.answer .facts'), /^ember\d+ tokens56\.7 tokens\/sfirst token \d+ msprefill \d+ tokens, 1,234 tokens\/s$/);
   await page.click('.reasoning summary');
   await page.waitFor(() => document.querySelector('.reasoning .body').textContent.startsWith('The person asks'));
   const [request] = mock.requests.slice(-1);
@@ -34,7 +34,7 @@ onPage('stopping ends the request and keeps what there is', {}, async (page, moc
   await page.click('.send');
   await page.answered();
   await until(() => mock.open === 0);
-  assert.match(await page.text('.answer .facts'), /^Stopped\./);
+  assert.match(await page.text('.answer .facts'), /^emberStopped\./);
   assert.match(await page.text('.answer > .body'), /word 5/);
   assert.equal(await page.run(() => document.querySelector('.send').getAttribute('aria-label')), 'Send');
 });
@@ -179,10 +179,10 @@ onPage('a call of a tool and a limit are shown', {}, async (page) => {
   await page.say('tool');
   await page.answered();
   assert.equal(await page.text('.call code'), 'weather');
-  assert.equal(await page.text('.call pre'), '{"city":"Ghent"}');
+  assert.equal(await page.text('.call pre'), '{\n  "city": "Ghent"\n}');
   await page.say('cut');
   await page.waitFor(() => document.querySelectorAll('.answer:not(.live)').length === 2);
-  assert.match(await page.text('.answer:last-child .facts'), /^Ended at the limit of tokens\./);
+  assert.match(await page.text('.answer:last-child .facts'), /^emberEnded at the limit of tokens\./);
 });
 
 onPage('a model that loads shows how far it is', {}, async (page, mock) => {

@@ -93,22 +93,22 @@ onPage('its numbers are those of the server', {hash: '#engine'}, async (page, mo
     running: '2',
     waiting: '1',
     paused: '0',
-    writing: '0',
-    reading: '0',
+    decode: '0',
+    prefill: '0',
     hits: '25.0 %',
     pressure: '15.0 %',
   });
   assert.equal(
     await page.run(() => document.querySelector('.block-grid').getAttribute('aria-label')),
-    'Blocks of the key-value cache: 30 used, 20 cached, 150 free; 16 tokens each',
+    'Blocks of the KV cache: 30 used, 20 cached, 150 free; 16 tokens each',
   );
   assert.deepEqual(await page.texts('.sequence .name'), ['#7', '#8.1', '#9']);
   assert.deepEqual(await page.texts('.sequence .phase'), ['decode', 'prefill, high', 'waiting']);
-  assert.deepEqual(await page.texts('.sequence .numbers'), ['100 + 40', '96 of 300 read', '0 of 1,234 read']);
+  assert.deepEqual(await page.texts('.sequence .numbers'), ['100 + 40', '96 of 300 prefilled', '0 of 1,234 prefilled']);
   assert.deepEqual(await page.texts('.sequence .age'), ['2.5 s', '250 ms', '1 min 1 s']);
   assert.match(
     await page.text('.totals'),
-    /99 passes, 2,000 prompt tokens \(500 from cache\), 12,345 written, 6 blocks evicted, 1 preemptions/,
+    /99 passes, 2,000 prompt tokens \(500 from the prefix cache\), 12,345 generated, 6 blocks evicted, 1 preemptions/,
   );
 });
 
@@ -158,7 +158,7 @@ onPage('the grid shows who holds which block', {hash: '#engine', reducedMotion: 
 
 onPage('it moves with the engine', {hash: '#engine'}, async (page, mock) => {
   await page.waitFor(() => document.querySelectorAll('.sequence').length > 3);
-  await page.waitFor(() => parseFloat(document.querySelector('[data-fact="writing"]').textContent) > 0);
+  await page.waitFor(() => parseFloat(document.querySelector('[data-fact="decode"]').textContent) > 0);
   const before = await page.text('.totals');
   await page.waitFor((old) => document.querySelector('.totals').textContent !== old, before);
   assert.ok((await painted(page, '.block-grid')) > 0.05);
@@ -212,3 +212,30 @@ onPage('a large cache is drawn, too', {hash: '#engine'}, async (page, mock) => {
     return data.filter((value, at) => at % 4 === 3 && value > 0).length / (data.length / 4) > 0.5;
   });
 });
+
+// Pixels that are painted at all, however faintly.
+const specks = (page) =>
+  page.run(() => {
+    const canvas = document.querySelector('.block-grid');
+    const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let at = 3; at < data.length; at += 4) if (data[at]) ++count;
+    return count;
+  });
+
+for (const scale of [1, 1.25]) {
+  onPage(`what was drawn leaves no lines at ${scale} pixels each`, {hash: '#engine', scale}, async (page, mock) => {
+    const total = 12000; // cells of less than five pixels
+    const all = (state, free) => ({blocks: {total, free, cached: 0, runs: [[state, total]]}, sequences: []});
+    const settled = async (wanted) => {
+      mock.engine.fixed = snapshot(wanted);
+      const text = `${wanted.blocks.free.toLocaleString('en-US')} free`;
+      await page.waitFor((shown) => document.querySelector('.block-grid').ariaLabel.includes(shown), text);
+      await new Promise((resolve) => setTimeout(resolve, 2500)); // colours and sizes have eased
+      return specks(page);
+    };
+    const before = await settled(all(0, total));
+    assert.ok((await settled(all(2, 0))) > 2 * before);
+    assert.equal(await settled(all(0, total)), before);
+  });
+}

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import {cellPoint, clickAt} from './cells.mjs';
 import {beyondTheEdge, suite, until} from './support.mjs';
 
 const onPage = suite({inside: {layers: 5, heads: 3}});
@@ -23,35 +24,8 @@ async function look(page, prompt = 'The capital of France is', other = '') {
       document.querySelector('[data-card="lens"] .cell-grid:not([hidden])') &&
       document.querySelectorAll('.head').length > 0 &&
       document.querySelectorAll('.next-tokens li').length > 0 &&
-      document.querySelector('.inside-bar .quiet').hidden,
+      document.querySelector('.inside-bar .stop').hidden,
   );
-}
-
-// The middle of a cell, counted from the top left one that can be seen.
-const cellPoint = (page, card, row, column) =>
-  page.run(
-    (selector, down, across) => {
-      const window = document.querySelector(`${selector} .cell-window`);
-      window.scrollIntoView({block: 'nearest'});
-      const box = window.getBoundingClientRect();
-      const count = (name) => Number(window.parentElement.dataset[name]);
-      const {gutter, header, width, height} = {
-        gutter: 46,
-        header: count('header'),
-        width: count('cellWidth'),
-        height: count('cellHeight'),
-      };
-      return {x: box.left + gutter + (across + 0.5) * width, y: box.top + header + (down + 0.5) * height};
-    },
-    card,
-    row,
-    column,
-  );
-
-async function clickAt(page, point) {
-  await page.send('Input.dispatchMouseEvent', {type: 'mouseMoved', ...point});
-  for (const type of ['mousePressed', 'mouseReleased'])
-    await page.send('Input.dispatchMouseEvent', {type, ...point, button: 'left', clickCount: 1});
 }
 
 onPage('a prompt is seen from the inside', inside, async (page, mock) => {
@@ -170,7 +144,7 @@ onPage('attention is cut by edge and by head, as a matrix and as arcs', inside, 
     window.focus();
   });
   for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowRight']) await page.press(key);
-  assert.match(await page.text('#status'), /France \(3\): looks at; .*capital \(1\): /);
+  assert.match(await page.text('#status'), /·France \(3\): looks at; ·capital \(1\): /);
   await page.press('Enter');
   await page.waitFor(() => document.querySelector('.cell-menu'));
   await page.press('Enter');
@@ -231,8 +205,8 @@ onPage('a sweep can be stopped, and texts that do not fit are told', inside, asy
   assert.equal(await page.run(() => document.querySelector('.inside .notice').hidden), true);
   await look(page, 'one two three', 'one two');
   await page.click('[data-card="patching"] .small');
-  await page.waitFor(() => !document.querySelector('.inside .notice').hidden);
-  assert.equal(await page.text('.inside .notice'), 'the clean text has 3 tokens and the corrupted one 2.');
+  await page.waitFor(() => !document.querySelector('[data-card="patching"] .notice').hidden);
+  assert.equal(await page.text('[data-card="patching"] .notice'), 'the clean text has 3 tokens and the corrupted one 2.');
 });
 
 onPage('by keyboard alone, with the focus where it was', inside, async (page, mock) => {

@@ -12,7 +12,7 @@ onPage('512 tokens by 36 layers: only what is seen is drawn', {hash: '#inside'},
   }, words);
   await page.click('.inside-form .primary');
   await page.waitFor(
-    () => document.querySelectorAll('.head').length === 16 && document.querySelector('.inside-bar .quiet').hidden,
+    () => document.querySelectorAll('.head').length === 16 && document.querySelector('.inside-bar .stop').hidden,
   );
   const drawn = await page.run(async () => {
     const window = document.querySelector('[data-card="lens"] .cell-window');

@@ -19,7 +19,7 @@ onPage('a conversation by keyboard alone', {}, async (page, mock) => {
   await page.press('Enter'); // nothing is sent while an answer arrives
   await page.press('Escape');
   await page.waitFor(() => !document.querySelector('.answer.live'));
-  assert.match(await page.text('.answer:last-child .facts'), /^Stopped\./);
+  assert.match(await page.text('.answer:last-child .facts'), /^emberStopped\./);
   await page.press('ArrowUp');
   assert.equal(await page.run(() => document.activeElement.value), 'forever');
   await page.press('Escape');

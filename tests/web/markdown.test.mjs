@@ -8,7 +8,7 @@ const onPage = suite();
 function drawn(page, text, piece = 0) {
   return page.run(
     async (source, size) => {
-      const {MarkdownStream} = await import('/script/markdown.js');
+      const {MarkdownStream} = await import('/script/markdown/markdown.js');
       const area = document.createElement('div');
       const stream = new MarkdownStream(area);
       for (let at = 0; size && at < source.length; at += size) {
@@ -105,7 +105,7 @@ onPage('the same comes out however the text is cut', {}, async (page) => {
 
 onPage('what is finished is not touched again', {}, async (page) => {
   const facts = await page.run(async () => {
-    const {MarkdownStream} = await import('/script/markdown.js');
+    const {MarkdownStream} = await import('/script/markdown/markdown.js');
     const area = document.createElement('div');
     const stream = new MarkdownStream(area);
     let longest = 0;

@@ -9,26 +9,30 @@ function noise(...numbers) {
 }
 
 export class MockInside {
-  constructor({layers = 4, heads = 3, isOpen = true} = {}) {
-    Object.assign(this, {layers, heads, isOpen, requests: [], open: 0, pace: 1});
+  constructor({layers = 4, heads = 3, isOpen = true, isChat = false, steering = [], probes = [], autoencoders = []} = {}) {
+    Object.assign(this, {layers, heads, isOpen, isChat, steering, probes, autoencoders, requests: [], open: 0, pace: 1});
   }
 
   about(model) {
     if (!this.isOpen) return {inspect: false, message: 'Start the server with --inspect to look into its models.'};
     return {
       inspect: true,
-      steering: [],
+      steering: this.steering,
+      probes: this.probes,
+      autoencoders: this.autoencoders,
       limits: {tokens: 512, cells: 20000},
       model: {
         id: model,
         layers: this.layers,
         heads: this.heads,
+        chat: this.isChat,
         attention_layers: [...Array(this.layers).keys()],
       },
     };
   }
 
-  textOf({prompt, messages}) {
+  textOf({prompt, messages, tokens: given}) {
+    if (given) return {tokens: given, pieces: given.map((id) => `t${id}`)};
     const text = prompt ?? messages[0].content;
     const pieces = text.match(/\s?[^\s]+|\s/g) ?? [];
     return {tokens: pieces.map((piece) => piece.length), pieces};
@@ -57,7 +61,17 @@ export class MockInside {
       }),
     );
     const texts = Object.fromEntries(words.map((word, id) => [id, word]));
-    return {tokens, pieces, points, positions: tokens.map((_, at) => at), top, ids, probabilities, entropy, kl, texts};
+    const lens = {tokens, pieces, points, positions: tokens.map((_, at) => at), top, ids, probabilities, entropy, kl, texts};
+    if (!body.follow) return lens;
+    for (const id of body.follow) texts[id] ??= `w${id}`;
+    const cells = points.length * tokens.length;
+    const each = (value) => Array.from({length: cells}, (_, cell) => body.follow.map((id) => value(cell, id))).flat();
+    lens.follow = {
+      ids: body.follow,
+      probabilities: each((cell, id) => noise(cell, id)),
+      ranks: each((cell) => cell),
+    };
+    return lens;
   }
 
   // Head 0 looks at the token before, head 1 at the first token, the others about.
@@ -118,6 +132,23 @@ export class MockInside {
     return {tokens, pieces, plain: outcome(0), edited: outcome(shift), kl: 0.7 * shift};
   }
 
+  probe(body) {
+    const {tokens, pieces} = this.textOf(body);
+    const {point, labels} = this.probes.find(({name}) => name === body.probe);
+    const probabilities = tokens.flatMap((_, at) => [0.25 + at / 4, 0.75 - at / 4, ...labels.slice(2).map(() => 0)]);
+    return {tokens, pieces, point, labels, probabilities};
+  }
+
+  // Token n has feature 100 + n, and all but the first have feature 7; an edit of features takes 7 away.
+  features(body) {
+    const {tokens, pieces} = this.textOf(body);
+    const {point, features} = this.autoencoders.find(({name}) => name === body.autoencoder);
+    const strongest = tokens.map((_, at) =>
+      at && !body.features ? {ids: [7, 100 + at], values: [4 + at, 1.5]} : {ids: [100 + at], values: [1.5]},
+    );
+    return {tokens, pieces, point, features, strongest};
+  }
+
   async patch(body, response) {
     const clean = this.textOf(body.clean);
     const corrupted = this.textOf(body.corrupted);
@@ -175,7 +206,15 @@ export class MockInside {
       await this.streamLens(body, response);
       return null;
     }
-    const answers = {lens: 'lens', attention: 'attention', norms: 'norms', heads: 'headScores', run: 'run'};
+    const answers = {
+      lens: 'lens',
+      attention: 'attention',
+      norms: 'norms',
+      heads: 'headScores',
+      run: 'run',
+      probe: 'probe',
+      features: 'features',
+    };
     const method = answers[pathname.split('/').pop()];
     return {json: this[method](body)};
   }

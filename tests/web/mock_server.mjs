@@ -8,11 +8,13 @@ import {MockEngine} from './mock_engine.mjs';
 import {MockInside} from './mock_inside.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const example = join(root, 'models/ember-asr/samples/06.wav');
 const types = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.wav': 'audio/wav',
 };
 
 // The constant of the server, so that the page is tested under the policy it will have.
@@ -26,11 +28,13 @@ const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 
 export class MockServer {
   // key: what requests must carry; empty: nothing. pace: milliseconds per token.
-  static async start({key = '', pace = 4, port = 0, inside = {}} = {}) {
+  // files: the folder of the page, as it is written or as it is joined.
+  static async start({key = '', pace = 4, port = 0, inside = {}, files = join(root, 'web')} = {}) {
     const mock = new MockServer();
     Object.assign(mock, {
       key,
       pace,
+      files,
       policy: readPolicy(),
       engine: new MockEngine(),
       inside: new MockInside(inside),
@@ -63,17 +67,19 @@ export class MockServer {
 
   async route(request, response) {
     const {pathname, searchParams} = new URL(request.url, this.url);
-    if (!pathname.startsWith('/v1/')) return this.sendFile(pathname, response);
+    if (!pathname.startsWith('/v1/') && pathname !== '/tokenize') return this.sendFile(pathname, response);
     if (this.key && request.headers.authorization !== `Bearer ${this.key}`) {
       const message = request.headers.authorization
         ? 'The API key is not known'
         : 'This server needs an API key in the Authorization header';
       return this.sendError(response, 401, message);
     }
+    if (this.isStuck) return;
     if (pathname === '/v1/models') return this.sendJson(response, 200, {object: 'list', data: this.models});
     if (pathname === '/v1/engine') return this.sendEngine(response);
     if (pathname === '/v1/wick') return this.sendJson(response, 200, this.inside.about(searchParams.get('model')));
     if (pathname.startsWith('/v1/wick/')) return this.lookInside(pathname, request, response);
+    if (pathname === '/tokenize') return this.tokenize(request, response);
     if (pathname === '/v1/audio/transcriptions') return this.transcribe(request, response);
     if (pathname === '/v1/chat/completions' && request.method === 'POST') return this.chat(request, response);
     return this.sendError(response, 404, `There is no ${pathname}`);
@@ -83,7 +89,7 @@ export class MockServer {
     const path = normalize(pathname === '/' ? '/index.html' : pathname);
     let body;
     try {
-      body = readFileSync(join(root, 'web', path));
+      body = readFileSync(path === '/example.wav' ? example : join(this.files, path));
     } catch {
       response.writeHead(404).end();
       return;
@@ -120,7 +126,7 @@ export class MockServer {
   async stream(response, {model, messages, stream_options: options}, {parts, usage, error, finish = 'stop'}) {
     response.writeHead(200, {'Content-Type': 'text/event-stream'});
     const send = (value) => response.write(`data: ${JSON.stringify(value)}\n\n`);
-    const head = {id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1763200000, model};
+    const head = {id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1763200000, model: model || 'ember'};
     const chunk = (delta, rest = {}) =>
       send({...head, choices: [{index: 0, delta, finish_reason: null, logprobs: null, ...rest}]});
     chunk({role: 'assistant', content: ''});
@@ -148,6 +154,7 @@ export class MockServer {
           prompt_tokens_details: {cached_tokens: messages.length > 2 ? 16 * Math.floor(prompt / 20) : 0},
           ...usage,
         },
+        timings: {cache_n: 0, prompt_n: prompt, prompt_per_second: 1234, predicted_n: tokens, predicted_per_second: 56.7},
       });
     }
     response.end('data: [DONE]\n\n');
@@ -159,6 +166,15 @@ export class MockServer {
     const answer = await this.inside.answer(pathname, JSON.parse(text), response);
     if (answer?.error) this.sendError(response, 400, answer.error);
     else if (answer) this.sendJson(response, 200, answer.json);
+  }
+
+  // A token is a word; its id the length. A question stands between two more.
+  async tokenize(request, response) {
+    let text = '';
+    for await (const part of request) text += part;
+    const {content, messages} = JSON.parse(text);
+    const {tokens} = this.inside.textOf({prompt: content ?? messages[0].content});
+    this.sendJson(response, 200, {tokens: content === undefined ? [1000, ...tokens, 1001] : tokens});
   }
 
   // "silence" and "broken" in the form stand for such recordings.

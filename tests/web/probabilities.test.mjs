@@ -27,7 +27,7 @@ onPage('tokens are tinted and show their alternatives on hover', {}, async (page
   await page.pointAt('.token:nth-child(2)');
   await page.waitFor(() => document.querySelector('.token-popover:not([hidden]) .chosen'));
   assert.equal(await page.count('.token-popover li'), 5);
-  assert.equal(await page.text('.token-popover .chosen .text'), '␣small');
+  assert.equal(await page.text('.token-popover .chosen .text'), '·small');
   const listed = (await page.texts('.token-popover .p')).map(parseFloat);
   assert.deepEqual(
     listed,
@@ -49,7 +49,7 @@ onPage('tokens can be walked by keyboard', {}, async (page) => {
   await page.press('ArrowRight');
   await page.press('ArrowRight');
   assert.equal(await page.run(() => document.activeElement.textContent), ' flame');
-  assert.equal(await page.text('.token-popover .chosen .text'), '␣flame');
+  assert.equal(await page.text('.token-popover .chosen .text'), '·flame');
   assert.equal(await page.run(() => document.activeElement.getAttribute('aria-describedby')), 'token-popover');
   await page.press('Escape');
   assert.equal(await page.count('.token-popover:not([hidden])'), 0);

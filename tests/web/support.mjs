@@ -42,7 +42,7 @@ export function suite(mockOptions = {}) {
 
 // Waits for something on this side of the connection.
 export async function until(holds) {
-  for (const end = Date.now() + 20000; !holds();) {
+  for (const end = Date.now() + 20000; !(await holds());) {
     assert.ok(Date.now() < end, `did not happen: ${holds}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -32,7 +32,7 @@ onPage('a recording becomes segments with times', {hash: '#transcribe'}, async (
 });
 
 onPage('text is shown while it comes', {hash: '#transcribe'}, async (page, mock) => {
-  mock.pace = 40;
+  mock.pace = 400;
   await drop(page, 'RIFF');
   await page.waitFor(() => document.querySelector('.segment.open p')?.textContent.startsWith('Hello'));
   assert.equal(await page.run(() => document.querySelector('.transcript-tools').hidden), true);
@@ -52,7 +52,7 @@ onPage('silence and damage are told', {hash: '#transcribe'}, async (page) => {
 
 onPage('subtitles are what players read', {hash: '#transcribe'}, async (page) => {
   const formats = await page.run(async () => {
-    const {clock, inFormat} = await import('/script/subtitles.js');
+    const {clock, inFormat} = await import('/script/transcribe/subtitles.js');
     const segments = [
       {start: 0, end: 1.25, text: 'One.'},
       {start: 3661.5, end: 3662, text: 'a < b & c'},
@@ -72,4 +72,13 @@ onPage('chat models are not mixed with those that listen', {}, async (page) => {
   assert.deepEqual(await page.run(() => [...document.querySelector('.model-picker select').options].map((o) => o.value)), [
     'ember',
   ]);
+});
+
+onPage('a click on the example is enough', {hash: '#transcribe'}, async (page, mock) => {
+  await page.waitFor(() => document.querySelector('.transcribe select').value === 'ember-asr');
+  await page.screenshot('transcribe-empty');
+  await page.click('.transcribe .suggestion');
+  await page.waitFor(() => document.querySelectorAll('.segment:not(.open)').length === 2);
+  assert.match(mock.requests.at(-1), /filename="example.wav"\r\nContent-Type: audio\/wav\r\n\r\nRIFF/);
+  assert.equal(await page.run(() => document.querySelector('.transcribe .suggestions').closest('[hidden]') !== null), true);
 });

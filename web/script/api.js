@@ -25,6 +25,9 @@ async function errorOf(response) {
   return new ApiError(`The server answered ${response.status} ${response.statusText}`, response.status);
 }
 
+// Tells when the server could not be reached: event 'gone'.
+export const connection = new EventTarget();
+
 async function request(path, {body, signal}) {
   for (;;) {
     const key = apiKey();
@@ -41,8 +44,9 @@ async function request(path, {body, signal}) {
         signal,
       });
     } catch (error) {
-      if (signal?.aborted) throw error;
-      throw new ApiError('The server cannot be reached');
+      if (signal?.aborted && signal.reason?.name !== 'TimeoutError') throw error;
+      connection.dispatchEvent(new Event('gone'));
+      throw new ApiError(signal?.aborted ? 'The server does not answer' : 'The server cannot be reached');
     }
     if (response.ok) return response;
     const error = await errorOf(response);
@@ -56,7 +60,7 @@ async function allModels(signal) {
 }
 
 export async function listModels(signal) {
-  return (await allModels(signal)).filter(({task}) => task !== 'transcription');
+  return (await allModels(signal)).filter(({task}) => !task);
 }
 
 export async function listSpeechModels(signal) {
@@ -74,6 +78,7 @@ async function* jsonEvents(path, options) {
     }
   } catch (error) {
     if (error instanceof ApiError || options.signal?.aborted) throw error;
+    if (!(error instanceof SyntaxError)) connection.dispatchEvent(new Event('gone'));
     throw new ApiError(
       error instanceof SyntaxError ? 'The server sent an event that is not JSON' : 'The connection to the server broke',
     );
@@ -110,4 +115,9 @@ export function watchInside(what, body, signal) {
 // How an engine stands, a few times per second, until aborted.
 export function watchEngine(model, signal) {
   return jsonEvents(`/v1/engine?model=${encodeURIComponent(model)}`, {signal});
+}
+
+// The ids of a text, or of a conversation through the chat template.
+export async function tokenize(body, signal) {
+  return (await (await request('/tokenize', {body, signal})).json()).tokens;
 }

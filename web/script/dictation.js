@@ -102,7 +102,7 @@ export class Dictation {
   // Sends sound until stop() is called, then asks for the rest.
   async record(stream) {
     this.context = new AudioContext({sampleRate: rate});
-    await this.context.audioWorklet.addModule('/script/microphone_worklet.js');
+    await this.context.audioWorklet.addModule('/microphone_worklet.js');
     const source = this.context.createMediaStreamSource(stream);
     const worklet = new AudioWorkletNode(this.context, 'microphone', {numberOfOutputs: 0});
     worklet.port.onmessage = ({data}) => this.socket.readyState === WebSocket.OPEN && this.socket.send(data);

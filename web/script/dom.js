@@ -40,6 +40,14 @@ const icons = {
   close: 'M6 6l12 12M18 6L6 18',
   down: 'M12 5v14M6 13l6 6 6-6',
   microphone: 'M12 4a2.5 2.5 0 0 1 2.5 2.5v5a2.5 2.5 0 0 1-5 0v-5A2.5 2.5 0 0 1 12 4ZM6.5 11.5a5.5 5.5 0 0 0 11 0M12 17v3',
+  auto: 'M12 4a8 8 0 1 0 0 16ZM12 4a8 8 0 0 1 0 16',
+  light: 'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8ZM12 3v2M12 19v2M3 12h2M19 12h2M5.6 5.6 7 7M17 17l1.4 1.4M5.6 18.4 7 17M17 7l1.4-1.4',
+  dark: 'M19 14.5A7.5 7.5 0 0 1 9.5 5a7.5 7.5 0 1 0 9.5 9.5Z',
+  clip: 'M8 12.5l6-6a3 3 0 0 1 4.2 4.2l-7.7 7.7a4.5 4.5 0 0 1-6.4-6.4L11 5',
+  left: 'M14 6l-6 6 6 6',
+  right: 'M10 6l6 6-6 6',
+  import: 'M12 14V4M8 8l4-4 4 4M5 19h14',
+  link: 'M10 14l4-4M8 11l-2 2a3.5 3.5 0 0 0 5 5l2-2M16 13l2-2a3.5 3.5 0 0 0-5-5l-2 2',
   tint: 'M5 18h14M7 14h3M11 10h4M14 6h4',
 };
 
@@ -102,4 +110,25 @@ async function copyText(text) {
 }
 
 export const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
-export const darkScheme = matchMedia('(prefers-color-scheme: dark)');
+
+// Whether colours are those of the night: as the system has it, unless somebody chose. Event 'change'.
+class Scheme extends EventTarget {
+  constructor() {
+    super();
+    this.system = matchMedia('(prefers-color-scheme: dark)');
+    this.system.addEventListener('change', () => this.chosen ?? this.dispatchEvent(new Event('change')));
+  }
+
+  get matches() {
+    return this.chosen ?? this.system.matches;
+  }
+
+  // true, false, or undefined for the system's.
+  choose(isDark) {
+    this.chosen = isDark;
+    document.getElementById('dark').media = isDark === undefined ? this.system.media : isDark ? 'all' : 'not all';
+    this.dispatchEvent(new Event('change'));
+  }
+}
+
+export const darkScheme = new Scheme();

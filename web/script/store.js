@@ -33,6 +33,8 @@ export const settings = {
   system: '',
   model: '',
   probabilities: false,
+  theme: 'auto',
+  tools: '',
   ...read(settingsKey, {}),
 };
 
@@ -54,20 +56,54 @@ export function loadConversation(id) {
   return Array.isArray(conversation?.messages) ? conversation : null;
 }
 
+// Other versions of a message hold what followed it.
+const kept = ({tokens, reasoningTokens, versions, ...message}) => ({
+  ...message,
+  ...(versions ? {versions: versions.map((tail) => tail?.map(kept) ?? null)} : {}),
+});
+
 // Token probabilities are large and stay in memory. False when there was no room.
 export function saveConversation(conversation) {
-  const messages = conversation.messages.map(({tokens, reasoningTokens, ...message}) => message);
+  const messages = conversation.messages.map(kept);
   const others = listConversations().filter(({id}) => id !== conversation.id);
   const entry = {id: conversation.id, title: conversation.title, updated: Date.now()};
   return write(keyOf(conversation.id), {...conversation, messages}) && write(listKey, [entry, ...others]);
 }
 
+// What restoreConversation() needs to take it back.
 export function removeConversation(id) {
+  const list = listConversations();
+  const removed = {conversation: loadConversation(id), index: list.findIndex((entry) => entry.id === id)};
+  removed.entry = list[removed.index];
   localStorage.removeItem(keyOf(id));
   write(
     listKey,
-    listConversations().filter((entry) => entry.id !== id),
+    list.filter((entry) => entry.id !== id),
   );
+  return removed;
+}
+
+// False when there was no room.
+export function restoreConversation({conversation, entry, index}) {
+  return write(keyOf(entry.id), conversation) && write(listKey, listConversations().toSpliced(index, 0, entry));
+}
+
+export function renameConversation(id, title) {
+  const conversation = loadConversation(id);
+  if (!conversation) return false;
+  const list = listConversations().map((entry) => (entry.id === id ? {...entry, title} : entry));
+  return write(keyOf(id), {...conversation, title}) && write(listKey, list);
+}
+
+// Those whose title or messages have all the words.
+export function findConversations(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return listConversations();
+  return listConversations().filter(({id, title}) => {
+    const said = (loadConversation(id)?.messages ?? []).map(({content}) => content ?? '');
+    const whole = [title, ...said].join('\n').toLowerCase();
+    return words.every((word) => whole.includes(word));
+  });
 }
 
 export function titleOf(text) {

@@ -1,4 +1,5 @@
-// Views as tabs: {id, title, element, show(), hide()}. The address says which one is open: /#engine.
+// Views as tabs: {id, title, element, show(), hide(), open(query)}. The address says which one is open: /#engine, and what
+// it is to show: /#inside?prompt=...
 import {el} from './dom.js';
 
 export class Tabs {
@@ -26,16 +27,17 @@ export class Tabs {
   }
 
   choose(id) {
-    if (location.hash !== `#${id}`) location.hash = id;
+    if (location.hash.split('?')[0] !== `#${id}`) location.hash = id;
     else this.openFromAddress();
   }
 
   openFromAddress() {
-    const wanted = location.hash.slice(1);
+    const [wanted, query] = location.hash.slice(1).split(/\?(.*)/s);
     const index = Math.max(
       0,
       this.views.findIndex(({id}) => id === wanted),
     );
+    if (query && this.views[index].id === wanted) this.views[index].open?.(query);
     if (index === this.open) return;
     const byKeyboard = this.buttons.includes(document.activeElement);
     if (this.open !== undefined) this.views[this.open].hide();

@@ -17,9 +17,15 @@ function tokenText(text, bytes) {
   return bytes.map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
 }
 
+// The signs of the command's reports: · for a blank, ⏎, ⇥, and pictures of other control characters.
 export function visible(text) {
   if (text === '') return '∅';
-  return text.replaceAll('\n', '⏎').replaceAll('\t', '⇥').replace(/^ | $/g, '␣').replaceAll('\r', '␍');
+  const picture = (sign) => String.fromCharCode(sign === '\x7f' ? 0x2421 : 0x2400 + sign.charCodeAt(0));
+  return text
+    .replaceAll(' ', '·')
+    .replaceAll('\n', '⏎')
+    .replaceAll('\t', '⇥')
+    .replace(/[\x00-\x1f\x7f]/g, picture);
 }
 
 export class TokenView {

@@ -7,8 +7,8 @@
 #define WICK_BACKENDS_CPU_TABLE_MATH_INL_H
 #endif
 
+#include "backends/cpu/basic/segment_tables.h"
 #include "backends/cpu/math-inl.h"
-#include "backends/cpu/segment_tables.h"
 
 #if WICK_HAVE_SCALEF
 HWY_BEFORE_NAMESPACE();

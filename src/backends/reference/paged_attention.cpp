@@ -1,4 +1,4 @@
-#include "ops/paged_attention.h"
+#include "ops/layers/paged_attention.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ void paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRow
   for (int64_t s = 0; s < rows.positions.dim(0); ++s) {
     for (int64_t token = starts[{s}]; token < starts[{s + 1}]; ++token) {
       const int64_t position = positions[{s}] + token - starts[{s}];
-      const int64_t first = options.window > 0 ? std::max<int64_t>(0, position - options.window + 1) : 0;
+      const int64_t first = options.first_seen(position);
       weights.resize(position + 1);
       for (int64_t head = 0; head < query.dim(1); ++head) {
         const int64_t kv_head = head / group;
@@ -39,6 +39,10 @@ void paged_attention(const Tensor& query, const KvBlocks& blocks, const PagedRow
           if (options.soft_cap > 0) score = options.soft_cap * std::tanh(score / options.soft_cap);
           if (options.alibi_slopes.defined()) {
             score += of_head(options.alibi_slopes, head) * static_cast<double>(j - position);
+          }
+          if (options.distance_bias.defined()) {
+            const int64_t distance = std::min(position - j, options.distance_bias.dim(1) - 1);
+            score += View<float>(options.distance_bias)[{head, distance}];
           }
           weights[j] = score;
           if (score > most || std::isnan(score)) most = score;

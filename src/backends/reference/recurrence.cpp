@@ -1,4 +1,4 @@
-#include "ops/recurrence.h"
+#include "ops/layers/recurrence.h"
 
 #include <algorithm>
 #include <cmath>
@@ -104,6 +104,31 @@ void rwkv_scan(const Tensor& keys, const Tensor& values, const Tensor& decay, co
       sums[0] = static_cast<float>(sum);
       sums[inner] = static_cast<float>(weight);
       sums[2 * inner] = static_cast<float>(top);
+    }
+  }
+}
+
+void delta_rule_scan(const Tensor& queries, const Tensor& keys, const Tensor& values, const Tensor& falls,
+                     const Tensor& betas, std::span<const StateRows> sequences, const Tensor& out) {
+  const Shape& state = sequences.front().state.shape();
+  const int64_t heads = state[0], key_dim = state[1], dim = state[2], per_key = heads / (keys.dim(1) / key_dim);
+  const double scale = 1 / std::sqrt(static_cast<double>(key_dim));
+  for (const StateRows& of : sequences) {
+    for (int64_t i = 0; i < heads * dim; ++i) {
+      const int64_t head = i / dim, first = head / per_key * key_dim;
+      float* column = of.state.mutable_data<float>() + head * key_dim * dim + i % dim;
+      for (int64_t t = of.begin; t < of.begin + of.count; ++t) {
+        const double kept = std::exp(-at(falls, t, head));
+        double known = 0, read = 0;
+        for (int64_t n = 0; n < key_dim; ++n) known += kept * column[n * dim] * at(keys, t, first + n);
+        const double change = at(betas, t, head) * (at(values, t, i) - known);
+        for (int64_t n = 0; n < key_dim; ++n) {
+          const double next = kept * column[n * dim] + at(keys, t, first + n) * change;
+          column[n * dim] = static_cast<float>(next);
+          read += next * at(queries, t, first + n);
+        }
+        put(out, t, i, scale * read);
+      }
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "ops/paged_attention.h"
+#include "ops/layers/paged_attention.h"
 
 #include <cmath>
 

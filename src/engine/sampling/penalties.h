@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/sampling_params.h"
-#include "ops/token_draw.h"
+#include "engine/sampling/sampling_params.h"
+#include "ops/layers/token_draw.h"
 
 namespace wick::sampling {
 

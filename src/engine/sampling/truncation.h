@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/sampling/candidates.h"
-#include "engine/sampling_params.h"
+#include "engine/sampling/sampling_params.h"
 
 namespace wick::sampling {
 

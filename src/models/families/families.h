@@ -18,12 +18,15 @@ DecoderConfig bloom_config(const ConfigReader& config);
 DecoderConfig cohere_config(const ConfigReader& config);
 DecoderConfig deepseek_v2_config(const ConfigReader& config);
 DecoderConfig deepseek_v3_config(const ConfigReader& config);
+DecoderConfig diffllama_config(const ConfigReader& config);
 DecoderConfig dots1_config(const ConfigReader& config);
 DecoderConfig ernie4_5_moe_config(const ConfigReader& config);
 DecoderConfig exaone4_config(const ConfigReader& config);
 DecoderConfig falcon_config(const ConfigReader& config);
 DecoderConfig gemma2_config(const ConfigReader& config);
 DecoderConfig gemma3_config(const ConfigReader& config);
+DecoderConfig gemma3n_config(const ConfigReader& config);
+DecoderConfig gemma4_config(const ConfigReader& config);
 DecoderConfig gemma_config(const ConfigReader& config);
 DecoderConfig glm4_config(const ConfigReader& config);
 DecoderConfig glm4_moe_config(const ConfigReader& config);
@@ -40,6 +43,7 @@ DecoderConfig hunyuan_v1_dense_config(const ConfigReader& config);
 DecoderConfig interleaved_config(const ConfigReader& config);
 DecoderConfig lfm2_config(const ConfigReader& config);
 DecoderConfig lfm2_moe_config(const ConfigReader& config);
+DecoderConfig llama4_config(const ConfigReader& config);
 DecoderConfig minimax_m2_config(const ConfigReader& config);
 DecoderConfig ministral3_config(const ConfigReader& config);
 DecoderConfig mistral_config(const ConfigReader& config);
@@ -65,7 +69,23 @@ DecoderConfig stablelm_config(const ConfigReader& config);
 DecoderConfig starcoder2_config(const ConfigReader& config);
 DecoderConfig vaultgemma_config(const ConfigReader& config);
 
+// Families with recurrent mixers, in families/recurrent.
+DecoderConfig bamba_config(const ConfigReader& config);
+DecoderConfig falcon_h1_config(const ConfigReader& config);
+DecoderConfig granitemoehybrid_config(const ConfigReader& config);
+DecoderConfig jamba_config(const ConfigReader& config);
+DecoderConfig mamba2_config(const ConfigReader& config);
+DecoderConfig mamba_config(const ConfigReader& config);
+DecoderConfig nemotron_h_config(const ConfigReader& config);
+DecoderConfig qwen3_5_config(const ConfigReader& config);
+DecoderConfig qwen3_next_config(const ConfigReader& config);
+DecoderConfig rwkv_config(const ConfigReader& config);
+
 // --- Shared by several ---
+
+inline constexpr int64_t kMostOfAnything = int64_t{1} << 24;  // products of two stay far from overflow
+// Gives `value` back when it is from 1 to `most`, else throws Error(kBadFile) naming the setting.
+int64_t checked_setting(std::string_view name, int64_t value, int64_t most = kMostOfAnything);
 
 // A count from 0 to 2^24, so that sums and products of two stay far from overflow. Throws Error(kBadFile) naming it.
 int64_t count_setting(const ConfigReader& config, std::string_view name, int64_t fallback);
@@ -83,6 +103,8 @@ MoeConfig read_sigmoid_experts(const ConfigReader& config, const DecoderConfig& 
 void read_shared_experts(const ConfigReader& config, MoeConfig& moe);
 // Sparse layers behind the first ones, as many as the setting says.
 void read_dense_beginning(const ConfigReader& config, DecoderConfig& decoder, std::string_view setting);
+// Gemma's two: of layers that see everything, and of those with a window.
+std::vector<RopeConfig> gemma_ropes(const ConfigReader& config, const DecoderConfig& decoder);
 // No layer rotates queries and keys.
 void rotate_nothing(DecoderConfig& decoder);
 // A share of each head turns where config.json does not say how much.

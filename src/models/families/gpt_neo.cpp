@@ -1,7 +1,6 @@
-#include "models/families/families.h"
-
 #include "base/error.h"
 #include "base/text.h"
+#include "models/families/families.h"
 
 namespace wick {
 
@@ -37,6 +36,58 @@ DecoderConfig gpt_neo_config(const ConfigReader& config) {
                   cat("config.json: attention_layers asks for '", types[i], "'; known are global and local"));
     }
     decoder.kinds[i].window = types[i] == "local" ? window : 0;
+  }
+  return decoder;
+}
+
+// LayerNorm, attention and MLP side by side with a norm each, a quarter of each head rotated.
+DecoderConfig gpt_neox_config(const ConfigReader& config) {
+  DecoderConfig decoder = llama_config(config);
+  use_layer_norm(config, decoder);
+  DecoderNames& names = decoder.names;
+  names.embed = "gpt_neox.embed_in";
+  names.layers = "gpt_neox.layers.";
+  names.final_norm = "gpt_neox.final_layer_norm";
+  names.head = "embed_out";
+  names.q = "attention.q_proj";
+  names.k = "attention.k_proj";
+  names.v = "attention.v_proj";
+  names.o = "attention.dense";
+  names.up = "mlp.dense_h_to_4h";
+  names.down = "mlp.dense_4h_to_h";
+  decoder.parallel = config.flag("use_parallel_residual", true);
+  decoder.gated = false;
+  decoder.activation = activation_named(config.text("hidden_act", "gelu"));
+  decoder.attention_bias = decoder.output_bias = config.flag("attention_bias", true);
+  decoder.mlp_bias = true;
+  rotate_part(config, decoder, 0.25);
+  return decoder;
+}
+
+// LayerNorm once per layer, attention and MLP side by side, the first components of heads rotated in pairs. CodeGen is
+// the same with q, k and v fused, which the weights take apart.
+DecoderConfig gptj_config(const ConfigReader& config) {
+  DecoderConfig decoder = llama_config(config);
+  use_layer_norm(config, decoder);
+  DecoderNames& names = decoder.names;
+  names.embed = "transformer.wte";
+  names.layers = "transformer.h.";
+  names.final_norm = "transformer.ln_f";
+  names.attn_norm = "ln_1";
+  names.mlp_norm.clear();
+  names.q = "attn.q_proj";
+  names.k = "attn.k_proj";
+  names.v = "attn.v_proj";
+  names.o = "attn.out_proj";
+  names.up = "mlp.fc_in";
+  names.down = "mlp.fc_out";
+  decoder.parallel = true;
+  decoder.gated = false;
+  decoder.activation = activation_named(config.text("hidden_act", "gelu_new"));
+  decoder.mlp_bias = decoder.head_bias = true;
+  for (RopeConfig& rope : decoder.ropes) {
+    rope.dim = config.integer("rotary_dim", 64);
+    rope.interleaved = true;
   }
   return decoder;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/mixers/mixers.h"
+
 namespace wick {
 
 // Short convolutions on most layers, attention with norms on q and k on the others.
@@ -20,8 +22,10 @@ DecoderConfig lfm2_config(const ConfigReader& config) {
   decoder.qk_norm = QkNorm::kPerHead;
   decoder.norm_eps = static_cast<float>(config.number("norm_eps", 1e-5));
   decoder.tied = config.flag("tie_word_embeddings", config.flag("tie_embedding", true));
-  decoder.conv_taps = config.integer("conv_L_cache", 3);
-  decoder.conv_bias = config.flag("conv_bias", false);
+  ShortConv conv;
+  conv.hidden = checked_setting("hidden_size", decoder.hidden);
+  conv.taps = checked_setting("conv_L_cache", config.integer("conv_L_cache", 3), 1024);
+  decoder.recurrent = short_conv_loader(conv, "conv.", config.flag("conv_bias", false));
   if (config.flag("block_auto_adjust_ff_dim", true)) {
     const auto scaled = static_cast<int64_t>(static_cast<double>(2 * decoder.intermediate / 3) *
                                              config.number("block_ffn_dim_multiplier", 1));
@@ -32,7 +36,8 @@ DecoderConfig lfm2_config(const ConfigReader& config) {
   const std::vector<int64_t> full = config.integers("full_attn_idxs");
   for (size_t i = 0; i < decoder.kinds.size(); ++i) {
     const bool listed = std::find(full.begin(), full.end(), static_cast<int64_t>(i)) != full.end();
-    decoder.kinds[i].convolution = i < types.size() ? types[i] == "conv" : !full.empty() && !listed;
+    const bool is_conv = i < types.size() ? types[i] == "conv" : !full.empty() && !listed;
+    if (is_conv) decoder.kinds[i].replace_attention(true);
   }
   return decoder;
 }

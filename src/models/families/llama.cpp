@@ -6,6 +6,28 @@
 #include "base/text.h"
 
 namespace wick {
+namespace {
+
+// intermediate_size is one number, or one for each layer.
+void read_mlp_sizes(const ConfigReader& config, DecoderConfig& decoder) {
+  const Json* given = config.find("intermediate_size");
+  if (!given || !given->is_array()) {
+    decoder.intermediate = config.integer("intermediate_size", 4 * decoder.hidden);
+    return;
+  }
+  const auto sizes = given->to<std::vector<int64_t>>();
+  if (sizes.empty() || sizes.size() != decoder.kinds.size()) {
+    throw Error(ErrorCode::kBadFile,
+                cat(given->place(), " names ", sizes.size(), " layers, num_hidden_layers is ", decoder.layers));
+  }
+  decoder.intermediate = sizes.front();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < 1) throw Error(ErrorCode::kBadFile, cat(given->place(), " has ", sizes[i]));
+    decoder.kinds[i].intermediate = sizes[i];
+  }
+}
+
+}  // namespace
 
 DecoderConfig llama_config(const ConfigReader& config) {
   DecoderConfig decoder;
@@ -15,7 +37,6 @@ DecoderConfig llama_config(const ConfigReader& config) {
   decoder.heads = config.integer("num_attention_heads");
   decoder.kv_heads = config.integer("num_key_value_heads", decoder.heads);
   decoder.head_dim = config.integer("head_dim", decoder.heads > 0 ? decoder.hidden / decoder.heads : 0);
-  decoder.intermediate = config.integer("intermediate_size", 4 * decoder.hidden);
   decoder.vocabulary = config.integer("vocab_size");
   decoder.max_positions = config.integer("max_position_embeddings", 2048);
   decoder.norm_eps = static_cast<float>(config.number("rms_norm_eps", 1e-6));
@@ -25,14 +46,25 @@ DecoderConfig llama_config(const ConfigReader& config) {
   decoder.tied = config.flag("tie_word_embeddings", false);
   decoder.ropes = {read_rope(config, decoder.head_dim, decoder.max_positions)};
   if (decoder.layers > 0 && decoder.layers <= 4096) decoder.kinds.resize(static_cast<size_t>(decoder.layers));
+  read_mlp_sizes(config, decoder);
+  return decoder;
+}
+
+DecoderConfig diffllama_config(const ConfigReader& config) {  // Llama, with differential attention
+  DecoderConfig decoder = llama_config(config);
+  decoder.differential = true;
   return decoder;
 }
 
 int64_t count_setting(const ConfigReader& config, std::string_view name, int64_t fallback) {
-  constexpr int64_t kMost = int64_t{1} << 24;
   const int64_t count = config.integer(name, fallback);
-  if (count >= 0 && count <= kMost) return count;
-  throw Error(ErrorCode::kBadFile, cat("config.json: ", name, " is ", count, ", expected 0 to ", kMost));
+  if (count >= 0 && count <= kMostOfAnything) return count;
+  throw Error(ErrorCode::kBadFile, cat("config.json: ", name, " is ", count, ", expected 0 to ", kMostOfAnything));
+}
+
+int64_t checked_setting(std::string_view name, int64_t value, int64_t most) {
+  if (value >= 1 && value <= most) return value;
+  throw Error(ErrorCode::kBadFile, cat("config.json: ", name, " is ", value, ", expected 1 to ", most));
 }
 
 void read_windows(const ConfigReader& config, DecoderConfig& decoder) {

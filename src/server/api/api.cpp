@@ -1,11 +1,12 @@
 #include "server/api/api.h"
+#include "server/api/generation/caller_share.h"
 
 #include "base/utf8.h"
-#include "server/api/chat_job.h"
-#include "server/api/chat_writer.h"
-#include "server/api/completion_writer.h"
+#include "server/api/chat/chat_job.h"
+#include "server/api/chat/chat_writer.h"
+#include "server/api/completions/completion_writer.h"
 #include "server/api/json_copy.h"
-#include "server/api/responses_writer.h"
+#include "server/api/responses/responses_writer.h"
 #include "server/heap_limits.h"
 #include "server/http/error_response.h"
 
@@ -34,25 +35,28 @@ HttpResponse api_error_response(const std::exception_ptr& error) {
   }
 }
 
-Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal,
-         std::function<void(const std::string&)> say, std::shared_ptr<SpeechHost> speech,
-         std::unique_ptr<Inspector> inspector)
+Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, Parts parts)
     : host_(std::move(host)),
       metrics_(std::move(metrics)),
       api_metrics_(metrics_, host_),
-      speech_(std::move(speech)),
+      speech_(std::move(parts.speech)),
+      judges_(std::move(parts.judges)),
+      embedders_(std::move(parts.embedders)),
       live_(host_),
-      say_(std::move(say)),
-      inspector_(std::move(inspector)) {
+      say_(std::move(parts.say)),
+      inspector_(std::move(parts.inspector)) {
   if (speech_) realtime_ = std::make_unique<Realtime>(host_, speech_, api_metrics_);
-  if (!journal) return;
+  if (!parts.journal) return;
   BackgroundHooks hooks;
-  hooks.compute = [this](ResponsesRequest request, AnswerHead head, const Exchange& exchange) {
-    respond(std::make_shared<const ResponsesRequest>(std::move(request)), std::move(head), exchange);
+  hooks.compute = [this](ResponsesRequest request, AnswerHead head, const std::string& owner,
+                         const Exchange& exchange) {
+    Caller caller;  // was let in with its limits when it asked
+    caller.name = cat("key ", caller.key = owner);
+    respond(std::make_shared<const ResponsesRequest>(std::move(request)), std::move(head), exchange, caller);
   };
   hooks.has_model = [this](const std::string& model) { return host_->has(model); };
   hooks.say = say_;
-  background_ = std::make_unique<BackgroundQueue>(std::move(journal), metrics_, std::move(hooks));
+  background_ = std::make_unique<BackgroundQueue>(std::move(parts.journal), metrics_, std::move(hooks));
 }
 
 Api::~Api() {
@@ -96,12 +100,18 @@ void Api::add_routes(Router& router) {
   add(router, "GET", "/v1/models/{id}", &Api::one_model);
   add(router, "GET", "/v1/engine", &Api::engine);
   add_inside_routes(router);
+  add(router, "POST", "/v1/embeddings", &Api::embeddings);
+  add(router, "POST", "/v1/rerank", &Api::rerank);
+  add(router, "POST", "/v1/score", &Api::score);
+  add(router, "POST", "/v1/classify", &Api::classify);
   add(router, "POST", "/tokenize", &Api::tokenize);
   add(router, "POST", "/detokenize", &Api::detokenize);
   add(router, "GET", "/metrics", &Api::metrics);
   add(router, "GET", "/health", &Api::health, probe);
   add(router, "GET", "/ready", &Api::ready, probe);
   add(router, "GET", "/openapi.json", &Api::openapi, {.is_public = true});
+  add_ollama_routes(router);
+  add_messages_routes(router);
   if (realtime_) realtime_->add_routes(router);
 }
 
@@ -131,45 +141,58 @@ void Api::with_engine(const std::string& model, const Exchange& exchange, WithEn
 }
 
 void Api::run(const std::string& model, EngineRef engine, std::vector<EngineRequest> prompts, const Exchange& exchange,
-              std::unique_ptr<AnswerWriter> writer, EngineClock::time_point asked) {
+              std::unique_ptr<AnswerWriter> writer, EngineClock::time_point asked, const Caller& caller) {
+  if (auto refusal = out_of_tokens(caller)) return exchange->send(std::move(*refusal));
+  for (EngineRequest& prompt : prompts) {
+    compute_for(caller, prompt);
+    use_adapter(host_->adapter_of(model), engine->model(), prompt);
+  }
   const auto run =
-      std::make_shared<AnswerRun>(std::move(engine), std::move(writer), api_metrics_.latency(model), asked);
+      std::make_shared<AnswerRun>(std::move(engine), std::move(writer), api_metrics_.latency(model), asked, caller);
   run->start(std::move(prompts), *exchange);
 }
 
-void Api::chat(const HttpRequest& request, const Exchange& exchange) {
+void Api::converse(std::shared_ptr<const ChatRequest> wanted, const Exchange& exchange, const Caller& caller,
+                   MakeWriter write) {
   const auto asked = EngineClock::now();
+  const std::string name = wanted->model;
+  with_engine(
+      name, exchange,
+      [=, this, wanted = std::move(wanted), write = std::move(write)](const std::string& model, EngineRef engine) {
+        ChatJob job = make_chat_job(*wanted, *engine, grammars_);
+        auto writer = write(model, job, engine);
+        std::vector<EngineRequest> prompts;
+        prompts.push_back(std::move(job.request));
+        run(model, std::move(engine), std::move(prompts), exchange, std::move(writer), asked, caller);
+      });
+}
+
+void Api::chat(const HttpRequest& request, const Exchange& exchange) {
   auto wanted = keep_with_room(ChatRequest::parse(json_body(request)), request);
   if (wanted->wick) check_may_inspect();
-  with_engine(wanted->model, exchange, [=, this, owner = request.key_name](const std::string& model, EngineRef engine) {
-    ChatJob job = make_chat_job(*wanted, *engine, grammars_);
-    ChatAnswerOptions options;
-    options.head = make_answer_head("chatcmpl-", model);
-    options.format = job.format;
-    options.tools = wanted->tool_list;
-    options.choices = wanted->n;
-    options.one_call = !wanted->parallel_tool_calls;
-    options.logprobs = wanted->logprobs;
-    options.include_usage = wanted->stream_options && wanted->stream_options->include_usage;
-    options.tokenizer = &engine->model().tokenizer();
-    if (wanted->wick) options.inspect_end = inspect(*wanted->wick, job.request, options.head.id, owner, engine);
-    std::unique_ptr<AnswerWriter> writer;
-    if (wanted->stream) {
-      writer = std::make_unique<ChatStream>(exchange, std::move(options));
-    } else {
-      writer = std::make_unique<ChatWhole>(exchange, std::move(options));
-    }
-    std::vector<EngineRequest> prompts;
-    prompts.push_back(std::move(job.request));
-    run(model, std::move(engine), std::move(prompts), exchange, std::move(writer), asked);
-  });
+  converse(wanted, exchange, request.caller,
+           [=, this, key = request.caller.key](const std::string& model, ChatJob& job,
+                                               const EngineRef& engine) -> std::unique_ptr<AnswerWriter> {
+             ChatAnswerOptions options;
+             options.head = make_answer_head("chatcmpl-", model);
+             options.format = job.format;
+             options.tools = wanted->tool_list;
+             options.choices = wanted->n;
+             options.one_call = !wanted->parallel_tool_calls;
+             options.logprobs = wanted->logprobs;
+             options.include_usage = wanted->stream_options && wanted->stream_options->include_usage;
+             options.tokenizer = &engine->model().tokenizer();
+             if (wanted->wick) options.inspect_end = inspect(*wanted->wick, job.request, options.head.id, key, engine);
+             if (wanted->stream) return std::make_unique<ChatStream>(exchange, std::move(options));
+             return std::make_unique<ChatWhole>(exchange, std::move(options));
+           });
 }
 
 void Api::completions(const HttpRequest& request, const Exchange& exchange) {
   const auto asked = EngineClock::now();
   auto wanted = keep_with_room(CompletionRequest::parse(json_body(request)), request);
   if (wanted->wick) check_may_inspect();
-  with_engine(wanted->model, exchange, [=, this, owner = request.key_name](const std::string& model, EngineRef engine) {
+  with_engine(wanted->model, exchange, [=, this, caller = request.caller](const std::string& model, EngineRef engine) {
     const Tokenizer& tokenizer = engine->model().tokenizer();
     std::vector<EngineRequest> jobs = make_completion_jobs(*wanted, *engine, grammars_);
     CompletionAnswerOptions options;
@@ -184,7 +207,7 @@ void Api::completions(const HttpRequest& request, const Exchange& exchange) {
       throw RequestError("wick.capture", cat("wick.capture is for one prompt, and there are ", jobs.size()));
     }
     for (EngineRequest& job : jobs) {
-      if (wanted->wick) options.inspect_end = inspect(*wanted->wick, job, options.head.id, owner, engine);
+      if (wanted->wick) options.inspect_end = inspect(*wanted->wick, job, options.head.id, caller.key, engine);
     }
     for (size_t i = 0; wanted->echo && i < jobs.size(); ++i) {
       const auto* text = std::get_if<std::string>(&wanted->prompt.prompts[i]);
@@ -192,25 +215,44 @@ void Api::completions(const HttpRequest& request, const Exchange& exchange) {
       if (!jobs[i].prompt.empty()) options.first_tokens.push_back(jobs[i].prompt.front());
     }
     auto writer = std::make_unique<CompletionWriter>(exchange, std::move(options));
-    run(model, std::move(engine), std::move(jobs), exchange, std::move(writer), asked);
+    run(model, std::move(engine), std::move(jobs), exchange, std::move(writer), asked, caller);
   });
 }
 
 void Api::responses(const HttpRequest& request, const Exchange& exchange) {
-  const auto wanted = keep_with_room(ResponsesRequest::parse(json_body(request)), request);
-  if (wanted->background) return accept_background(request, exchange, *wanted);
-  respond(wanted, make_answer_head("resp_", model_name(wanted->model)), exchange);
+  const Json body = json_body(request);
+  ResponsesRequest read = ResponsesRequest::parse(body);
+  std::string whole_body = request.body;
+  const bool keeps = (read.store || read.background) && request.body.size() <= responses_->most_each();
+  OrderedJson items;
+  if (keeps || read.previous_response_id) items = input_items(body.at("input"));
+  if (read.previous_response_id) {
+    OrderedJson all = conversation_of(request.caller, *read.previous_response_id);
+    all.insert(all.end(), items.begin(), items.end());
+    items = std::move(all);
+    read.input.messages.clear();
+    FieldKind<ResponsesInput>::read(to_json(items, "input"), "input", {}, read.input);
+    OrderedJson continued = to_ordered(body);
+    continued["input"] = items;
+    if (read.background) whole_body = to_text(continued);
+  }
+  const std::string input = keeps ? to_text(items) : std::string();
+  const auto wanted = keep_with_room(std::move(read), request);
+  if (wanted->background) return accept_background(request, exchange, *wanted, std::move(whole_body), input);
+  respond(wanted, make_answer_head("resp_", model_name(wanted->model)), exchange, request.caller, input);
 }
 
-void Api::respond(const std::shared_ptr<const ResponsesRequest>& wanted, AnswerHead head, const Exchange& exchange) {
-  const auto asked = EngineClock::now();
-  with_engine(wanted->model, exchange, [=, this](const std::string& model, EngineRef engine) {
-    const ChatRequest chat = wanted->as_chat();
-    ChatJob job = make_chat_job(chat, *engine, grammars_);
-    auto writer = std::make_unique<ResponsesWriter>(exchange, head, *wanted, job.format, chat.tool_list);
-    std::vector<EngineRequest> prompts;
-    prompts.push_back(std::move(job.request));
-    run(model, std::move(engine), std::move(prompts), exchange, std::move(writer), asked);
+void Api::respond(const std::shared_ptr<const ResponsesRequest>& wanted, AnswerHead head, const Exchange& exchange,
+                  const Caller& caller, const std::string& input) {
+  auto chat = std::make_shared<const ChatRequest>(wanted->as_chat());
+  converse(chat, exchange, caller, [=, this](const std::string&, ChatJob& job, const EngineRef& engine) {
+    ResponseSource source{job.request.params.sampling, &engine->model().tokenizer(), {}};
+    if (!input.empty()) {
+      source.keep = [=, store = responses_, id = head.id](const std::string& response) {
+        store->keep(id, {caller.key, caller.name, input, response});
+      };
+    }
+    return std::make_unique<ResponsesWriter>(exchange, head, *wanted, job.format, chat->tool_list, std::move(source));
   });
 }
 

@@ -6,14 +6,17 @@
 #include <shared_mutex>
 #include <string>
 
-#include "server/api/answer_run.h"
 #include "server/api/api_metrics.h"
-#include "server/api/background_queue.h"
-#include "server/api/grammar_cache.h"
-#include "server/api/live_state.h"
+#include "server/api/background/background_queue.h"
+#include "server/api/chat/chat_job.h"
+#include "server/api/generation/answer_run.h"
+#include "server/api/generation/grammar_cache.h"
+#include "server/api/microscope/live_state.h"
 #include "server/api/model_answers.h"
-#include "server/api/realtime.h"
+#include "server/api/realtime/realtime.h"
 #include "server/api/request_error.h"
+#include "server/api/responses/response_store.h"
+#include "server/encoder_hosts.h"
 #include "server/http/router.h"
 #include "server/inspector.h"
 #include "server/metrics.h"
@@ -22,17 +25,22 @@
 
 namespace wick {
 
-// The server's API: OpenAI's chat, completions, responses and models, and Wick's own endpoints. Thread-safe. Must live
-// longer than the HttpServer it answers for.
+struct OllamaRequest;
+
+// The server's API: OpenAI's chat, completions, responses and models, Ollama's and Anthropic's, and Wick's own
+// endpoints. Thread-safe. Must live longer than the HttpServer it answers for.
 class Api {
  public:
-  // With a journal, responses can be computed in the background; `say` hears what whoever runs the server should know;
-  // with a SpeechHost, sound is written down and there are realtime sessions; with an Inspector, clients may look into
-  // models and change what they compute.
-  Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, std::shared_ptr<Journal> journal = nullptr,
-      std::function<void(const std::string&)> say = {}, std::shared_ptr<SpeechHost> speech = nullptr,
-      std::unique_ptr<Inspector> inspector = nullptr);
-
+  // What a server need not have.
+  struct Parts {
+    std::shared_ptr<Journal> journal;             // responses can be computed in the background
+    std::shared_ptr<SpeechHost> speech;           // sound is written down, and there are realtime sessions
+    std::shared_ptr<JudgeHost> judges;            // texts are ranked and classified
+    std::shared_ptr<EmbedHost> embedders;         // texts become vectors
+    std::unique_ptr<Inspector> inspector;         // clients may look into models and change what they compute
+    std::function<void(const std::string&)> say;  // hears what whoever runs the server should know
+  };
+  Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, Parts parts);
   ~Api();  // whoever still waits for a model is told that the server is going
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
@@ -47,6 +55,8 @@ class Api {
   using WithEngine = std::function<void(const std::string& model, EngineRef engine)>;
 
   void add_inside_routes(Router& router);
+  void add_ollama_routes(Router& router);
+  void add_messages_routes(Router& router);
   // A route whose errors become answers.
   void add(Router& router, std::string method, std::string pattern,
            void (Api::*handle)(const HttpRequest&, const Exchange&), RouteOptions options = {});
@@ -55,11 +65,23 @@ class Api {
   // Calls back once the model is there, or answers with the reason why it is not.
   void with_engine(const std::string& model, const Exchange& exchange, WithEngine callback);
   void run(const std::string& model, EngineRef engine, std::vector<EngineRequest> prompts, const Exchange& exchange,
-           std::unique_ptr<AnswerWriter> writer, EngineClock::time_point asked);
+           std::unique_ptr<AnswerWriter> writer, EngineClock::time_point asked, const Caller& caller);
 
-  void respond(const std::shared_ptr<const ResponsesRequest>& wanted, AnswerHead head, const Exchange& exchange);
+  // Has the model answer a conversation: `write` makes what writes it.
+  using MakeWriter =
+      std::function<std::unique_ptr<AnswerWriter>(const std::string& model, ChatJob& job, const EngineRef& engine)>;
+  void converse(std::shared_ptr<const ChatRequest> wanted, const Exchange& exchange, const Caller& caller,
+                MakeWriter write);
+  // `input`: the conversation's items as JSON, kept with the response; empty: it is not to be kept.
+  void respond(const std::shared_ptr<const ResponsesRequest>& wanted, AnswerHead head, const Exchange& exchange,
+               const Caller& caller, const std::string& input = {});
+  // The items of a response's input and output. Throws RequestError.
+  OrderedJson conversation_of(const Caller& caller, const std::string& id) const;
+  void list_input_items(const HttpRequest& request, const Exchange& exchange, std::string_view id);
   // Throws RequestError when the server was started without a journal or it is full.
-  void accept_background(const HttpRequest& request, const Exchange& exchange, const ResponsesRequest& wanted);
+  // `body`: what is to be computed; `input`: as respond()'s.
+  void accept_background(const HttpRequest& request, const Exchange& exchange, const ResponsesRequest& wanted,
+                         std::string body, const std::string& input);
   // Carries out "wick" of a request for an answer; throws RequestError without an Inspector. What it returns is to be
   // called when the answer is over; empty: nothing is captured.
   InspectEnd inspect(const InspectRequest& wanted, EngineRequest& job, const std::string& id, const std::string& owner,
@@ -79,10 +101,27 @@ class Api {
   void stored_response(const HttpRequest& request, const Exchange& exchange);
   void cancel_response(const HttpRequest& request, const Exchange& exchange);
   void delete_response(const HttpRequest& request, const Exchange& exchange);
+  void rerank(const HttpRequest& request, const Exchange& exchange);
+  void score(const HttpRequest& request, const Exchange& exchange);
+  void classify(const HttpRequest& request, const Exchange& exchange);
+  void embeddings(const HttpRequest& request, const Exchange& exchange);
+  void ollama_chat(const HttpRequest& request, const Exchange& exchange);
+  void ollama_generate(const HttpRequest& request, const Exchange& exchange);
+  void ollama_load(const OllamaRequest& wanted, const Exchange& exchange, bool is_chat);
+  void ollama_tags(const HttpRequest& request, const Exchange& exchange);
+  void ollama_show(const HttpRequest& request, const Exchange& exchange);
+  void ollama_ps(const HttpRequest& request, const Exchange& exchange);
+  void ollama_embed(const HttpRequest& request, const Exchange& exchange);
+  void ollama_embeddings(const HttpRequest& request, const Exchange& exchange);
+  void ollama_version(const HttpRequest& request, const Exchange& exchange);
+  void ollama_other(const HttpRequest& request, const Exchange& exchange);
+  std::string ollama_model(const std::string& name) const;
+  void messages(const HttpRequest& request, const Exchange& exchange);
+  void count_message_tokens(const HttpRequest& request, const Exchange& exchange);
   void transcriptions(const HttpRequest& request, const Exchange& exchange);
   void translations(const HttpRequest& request, const Exchange& exchange);
   void listen(const HttpRequest& request, const Exchange& exchange, SpeechTask task);
-  std::vector<ModelAnswer> speech_answers() const;
+  std::vector<ModelAnswer> other_answers() const;  // those that do not generate text
   void about_inspect(const HttpRequest& request, const Exchange& exchange);
   void lens(const HttpRequest& request, const Exchange& exchange);
   void attention(const HttpRequest& request, const Exchange& exchange);
@@ -90,6 +129,8 @@ class Api {
   void head_scores(const HttpRequest& request, const Exchange& exchange);
   void patch(const HttpRequest& request, const Exchange& exchange);
   void run_edited(const HttpRequest& request, const Exchange& exchange);
+  void probe(const HttpRequest& request, const Exchange& exchange);
+  void sae_features(const HttpRequest& request, const Exchange& exchange);
   void capture(const HttpRequest& request, const Exchange& exchange);
   void delete_capture(const HttpRequest& request, const Exchange& exchange);
   void list_models(const HttpRequest& request, const Exchange& exchange);
@@ -106,8 +147,11 @@ class Api {
   std::shared_ptr<Metrics> metrics_;
   ApiMetrics api_metrics_;
   GrammarCache grammars_;
-  std::shared_ptr<SpeechHost> speech_;  // null: no speech models
-  std::unique_ptr<Realtime> realtime_;  // null: the same
+  const std::shared_ptr<ResponseStore> responses_ = std::make_shared<ResponseStore>();
+  std::shared_ptr<SpeechHost> speech_;    // null: no speech models
+  std::shared_ptr<JudgeHost> judges_;     // null: none that rank and classify
+  std::shared_ptr<EmbedHost> embedders_;  // null: no models for vectors
+  std::unique_ptr<Realtime> realtime_;    // null: the same
   // Models may become ready when the API has gone: whoever waited for one asks here first.
   struct Gate {
     std::shared_mutex mutex;  // shared by those who are inside

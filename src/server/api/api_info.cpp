@@ -2,14 +2,14 @@
 #include <cmath>
 
 #include "base/utf8.h"
-#include "engine/chat_prompt.h"
 #include "server/api/api.h"
-#include "server/api/chat_job.h"
+#include "server/api/chat/chat_job.h"
+#include "server/api/generation/token_logprobs.h"
 #include "server/api/json_copy.h"
 #include "server/api/model_answers.h"
 #include "server/api/openapi.h"
-#include "server/api/token_logprobs.h"
 #include "server/api/token_requests.h"
+#include "server/http/utc_time.h"
 
 namespace wick {
 namespace {
@@ -22,34 +22,55 @@ HttpResponse json_answer(const T& value, int status = 200) {
   return response;
 }
 
+// Anthropic's clients ask at the same paths.
+bool is_for_anthropic(const HttpRequest& request) { return request.header("anthropic-version").has_value(); }
+
+void describe_for_anthropic(OrderedJson& model) {
+  const auto created = std::chrono::system_clock::time_point(std::chrono::seconds(model["created"].get<int64_t>()));
+  model.update({{"type", "model"}, {"display_name", model["id"]}, {"created_at", utc_time(created, 0)}});
+}
+
 }  // namespace
 
-void Api::list_models(const HttpRequest&, const Exchange& exchange) {
+void Api::list_models(const HttpRequest& request, const Exchange& exchange) {
   ModelListAnswer answer;
   for (const ModelStatus& status : host_->list()) answer.data.push_back(model_answer(status));
-  for (ModelAnswer& model : speech_answers()) answer.data.push_back(std::move(model));
+  for (ModelAnswer& model : other_answers()) answer.data.push_back(std::move(model));
+  if (is_for_anthropic(request)) {
+    OrderedJson json = ModelListAnswer::fields().write(answer);
+    for (OrderedJson& model : json["data"]) describe_for_anthropic(model);
+    json.update({{"has_more", false}, {"first_id", answer.data.front().id}, {"last_id", answer.data.back().id}});
+    return exchange->send(json_response(json));
+  }
   exchange->send(json_answer(answer));
 }
 
-std::vector<ModelAnswer> Api::speech_answers() const {
+std::vector<ModelAnswer> Api::other_answers() const {
   std::vector<ModelAnswer> answers;
-  for (const std::string& name : speech_ ? speech_->names() : std::vector<std::string>()) {
-    ModelAnswer answer;
-    answer.id = name;
-    answer.status = to_string(speech_->is_loaded(name) ? ModelState::kReady : ModelState::kUnloaded);
-    answer.task = "transcription";
-    answers.push_back(std::move(answer));
-  }
+  const auto add = [&](const auto& host, const char* task) {
+    if (!host) return;
+    for (const std::string& name : host->names()) {
+      ModelAnswer& answer = answers.emplace_back();
+      answer.id = name;
+      answer.status = to_string(host->is_loaded(name) ? ModelState::kReady : ModelState::kUnloaded);
+      answer.task = task;
+    }
+  };
+  add(speech_, "transcription");
+  add(embedders_, "embeddings");
+  add(judges_, "classification");
   return answers;
 }
 
 void Api::one_model(const HttpRequest& request, const Exchange& exchange) {
   const std::string_view id = path_parameter(request.path, "/v1/models/{id}");
-  for (const ModelStatus& status : host_->list()) {
-    if (status.name == id) return exchange->send(json_answer(model_answer(status)));
-  }
-  for (const ModelAnswer& model : speech_answers()) {
-    if (model.id == id) return exchange->send(json_answer(model));
+  std::vector<ModelAnswer> models = other_answers();
+  for (const ModelStatus& status : host_->list()) models.push_back(model_answer(status));
+  for (const ModelAnswer& model : models) {
+    if (model.id != id) continue;
+    OrderedJson json = ModelAnswer::fields().write(model);
+    if (is_for_anthropic(request)) describe_for_anthropic(json);
+    return exchange->send(json_response(json));
   }
   throw RequestError("model", cat("there is no model ", in_quotes(id)), "model_not_found", 404);
 }
@@ -61,9 +82,11 @@ void Api::tokenize(const HttpRequest& request, const Exchange& exchange) {
     TokenizeAnswer answer;
     if (wanted->messages) {
       if (!model.chat_template()) throw RequestError("messages", cat(model.name(), " has no chat template"));
-      ChatInput input;
-      input.messages = template_messages(*wanted->messages, *model.chat_template());
-      answer.tokens = make_chat_prompt(model, input).tokens;
+      ChatRequest chat;
+      chat.messages = *wanted->messages;
+      chat.tools = wanted->tools;
+      chat.tool_list = wanted->tool_list;
+      answer.tokens = chat_text(chat, model).prompt.tokens;
     } else {
       EncodeOptions options;
       options.add_special = wanted->add_special;

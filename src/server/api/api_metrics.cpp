@@ -33,7 +33,7 @@ void ApiMetrics::look_at(const std::string& model, const EngineSnapshot& now) {
   };
   set("wick_requests_waiting", "Requests in the queue.", static_cast<double>(now.waiting));
   set("wick_sequences_running", "Sequences being computed.", static_cast<double>(now.running));
-  set("wick_sequences_paused", "Sequences that wait for room.", static_cast<double>(now.paused));
+  set("wick_sequences_paused", "Preempted sequences, which wait for room.", static_cast<double>(now.paused));
   set("wick_kv_blocks", "Blocks of keys and values.", static_cast<double>(now.blocks_total));
   set("wick_kv_blocks_free", "Blocks that nobody uses.", static_cast<double>(now.blocks_free));
   set("wick_kv_blocks_cached", "Blocks that only the prefix cache holds.", static_cast<double>(now.blocks_cached));

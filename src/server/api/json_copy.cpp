@@ -30,4 +30,10 @@ std::string to_text(const OrderedJson& json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
+HttpResponse json_response(const OrderedJson& json) {
+  HttpResponse response;
+  response.body = to_text(json) + "\n";
+  return response;
+}
+
 }  // namespace wick

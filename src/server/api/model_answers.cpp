@@ -4,17 +4,19 @@ namespace wick {
 
 const Fields<ModelAnswer>& ModelAnswer::fields() {
   using R = ModelAnswer;
-  static const Fields<R> fields = Fields<R>("Model", BodyUse::kResponse)
-                                      .add("id", &R::id, "What requests call it.")
-                                      .add("object", &R::object, "model")
-                                      .add("created", &R::created, "Unix seconds of its file.")
-                                      .add("owned_by", &R::owned_by, "wick")
-                                      .add("status", &R::status, "unloaded, loading, ready or failed. An extension.")
-                                      .add("progress", &R::progress, "While loading: 0 to 1. An extension.")
-                                      .add("error", &R::error, "Why it failed. An extension.")
-                                      .add("context", &R::context, "Tokens of one sequence. An extension.")
-                                      .add("bytes", &R::bytes, "Weights and cache. An extension.")
-                                      .add("task", &R::task, "transcription, for models that listen. An extension.");
+  static const Fields<R> fields =
+      Fields<R>("Model", BodyUse::kResponse)
+          .add("id", &R::id, "What requests call it.")
+          .add("object", &R::object, "model")
+          .add("created", &R::created, "Unix seconds of its file.")
+          .add("owned_by", &R::owned_by, "wick")
+          .add("status", &R::status, "unloaded, loading, ready or failed. An extension.")
+          .add("progress", &R::progress, "While loading: 0 to 1. An extension.")
+          .add("error", &R::error, "Why it failed. An extension.")
+          .add("context", &R::context, "Tokens of one sequence. An extension.")
+          .add("bytes", &R::bytes, "Weights and cache. An extension.")
+          .add("task", &R::task,
+               "transcription, embeddings or classification, for models that do not talk. An extension.");
   return fields;
 }
 

@@ -2,16 +2,20 @@
 
 #include <optional>
 
-#include "server/api/background_answers.h"
-#include "server/api/chat_response.h"
-#include "server/api/completion_request.h"
-#include "server/api/completion_response.h"
-#include "server/api/inside_request.h"
+#include "server/api/audio/transcription_answer.h"
+#include "server/api/audio/transcription_request.h"
+#include "server/api/background/background_answers.h"
+#include "server/api/chat/chat_response.h"
+#include "server/api/completions/completion_request.h"
+#include "server/api/completions/completion_response.h"
+#include "server/api/encoders/embeddings_request.h"
+#include "server/api/encoders/judge_request.h"
+#include "server/api/messages/messages_request.h"
+#include "server/api/microscope/inside_request.h"
 #include "server/api/model_answers.h"
-#include "server/api/responses_request.h"
+#include "server/api/ollama/ollama_request.h"
+#include "server/api/responses/responses_request.h"
 #include "server/api/token_requests.h"
-#include "server/api/transcription_answer.h"
-#include "server/api/transcription_request.h"
 
 namespace wick {
 namespace {
@@ -104,6 +108,41 @@ void add_audio(Document& document) {
                recording_form(set), set.reference<TranscriptEvent>(), "multipart/form-data");
 }
 
+void add_embeddings(Document& document) {
+  SchemaSet& set = document.set();
+  document.add("post", "/v1/embeddings", "createEmbedding", "Turn texts into vectors.",
+               content("application/json", {{"type", "object"}}), set.reference<EmbeddingsRequest>());
+  document.add("post", "/v1/rerank", "rerank", "Sort texts by how relevant they are to a query.",
+               content("application/json", {{"type", "object"}}), set.reference<RerankRequest>());
+  document.add("post", "/v1/score", "score", "Tell how relevant texts are to others.",
+               content("application/json", {{"type", "object"}}), set.reference<ScoreRequest>());
+  document.add("post", "/v1/classify", "classify", "Give labels to texts, or find the names in them.",
+               content("application/json", {{"type", "object"}}), set.reference<ClassifyRequest>());
+}
+
+void add_other_protocols(Document& document) {
+  SchemaSet& set = document.set();
+  const OrderedJson object = content("application/json", {{"type", "object"}});
+  const OrderedJson event = {{"type", "object"}};
+  document.add("post", "/v1/messages", "createMessage", "Answer a conversation, as Anthropic's API does.", object,
+               set.reference<MessagesRequest>(), event);
+  document.add("post", "/v1/messages/count_tokens", "countTokens", "How many tokens a conversation takes.", object,
+               set.reference<CountTokensRequest>());
+  document.add("post", "/api/chat", "ollamaChat", "Answer a conversation, as Ollama's API does.", object,
+               set.reference<OllamaChatRequest>());
+  document.add("post", "/api/generate", "ollamaGenerate", "Answer a text, or continue it.", object,
+               set.reference<OllamaGenerateRequest>());
+  document.add("get", "/api/tags", "ollamaTags", "The models.", object);
+  document.add("post", "/api/show", "ollamaShow", "What a model is and can.", object,
+               set.reference<OllamaShowRequest>());
+  document.add("get", "/api/ps", "ollamaPs", "The models that are loaded.", object);
+  document.add("post", "/api/embed", "ollamaEmbed", "Turn texts into vectors of length 1.", object,
+               set.reference<OllamaEmbedRequest>());
+  document.add("post", "/api/embeddings", "ollamaEmbeddings", "Turn a text into a vector.", object,
+               set.reference<OllamaEmbedRequest>());
+  document.add("get", "/api/version", "ollamaVersion", "The release of Ollama whose API this is.", object);
+}
+
 void add_inside(Document& document) {
   SchemaSet& set = document.set();
   const OrderedJson object = content("application/json", {{"type", "object"}});
@@ -116,6 +155,10 @@ void add_inside(Document& document) {
                set.reference<InsideRequest>());
   document.add("post", "/v1/wick/heads", "headScores", "How much each head looks at some kinds of tokens.", object,
                set.reference<InsideRequest>());
+  document.add("post", "/v1/wick/probe", "probe", "What a probe reads at each token.", object,
+               set.reference<ProbeRequest>());
+  document.add("post", "/v1/wick/features", "features", "What a sparse autoencoder sees at each token.", object,
+               set.reference<FeaturesRequest>());
   document.add("post", "/v1/wick/patch", "patchSweep", "Put each cell of a run into another, one at a time.",
                content("text/event-stream", {{"type", "object"}}), set.reference<PatchRequest>());
   document.add("post", "/v1/wick/run", "runEdited", "Continue a text with changes inside the model, and without.",
@@ -141,11 +184,15 @@ OrderedJson openapi_document() {
                       "With background: the same key and request give the same response, computed once.");
   document.add("get", "/v1/responses/{id}", "getResponse", "A response in the background, as far as it is.",
                content("application/json", object));
+  document.add("get", "/v1/responses/{id}/input_items", "listInputItems", "What a response was made from.",
+               content("application/json", object));
   document.add("post", "/v1/responses/{id}/cancel", "cancelResponse", "End a response in the background.",
                content("application/json", object));
   document.add("delete", "/v1/responses/{id}", "deleteResponse", "Forget a response in the background.",
                document.json<DeletedResponse>());
+  add_other_protocols(document);
   add_audio(document);
+  add_embeddings(document);
   document.add("get", "/v1/realtime", "openRealtime", "A web socket of OpenAI's realtime events.",
                content("application/json", object));
   document.upgrade("get", "/v1/realtime");

@@ -67,6 +67,14 @@ void FieldKind<TextContent>::read(const Json& value, const std::string& place, c
     if (!part.is_object()) throw wrong_kind(at, part, "an object");
     if (!part.find("type")) throw RequestError(at + ".type", cat(at, ".type is missing"), "missing_required_parameter");
     FieldKind<std::string>::read(part.at("type"), at + ".type", {}, type);
+    if (type == "refusal") {  // what an assistant said instead of an answer
+      if (!part.find("refusal")) {
+        throw RequestError(at + ".refusal", cat(at, ".refusal is missing"), "missing_required_parameter");
+      }
+      FieldKind<std::string>::read(part.at("refusal"), at + ".refusal", {}, text);
+      out.text += text;
+      continue;
+    }
     // The Responses API has names of its own for the same.
     if (type != "text" && type != "input_text" && type != "output_text") {
       throw RequestError(at + ".type", cat(at, ".type is ", in_quotes(type), ", and models here read only text"),

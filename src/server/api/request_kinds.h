@@ -31,7 +31,7 @@ struct FieldKind<LogitBias> {
   static void read(const Json& value, const std::string& place, const Limits& limits, LogitBias& out);
 };
 
-// What is said: "text" or [{"type": "text", "text": "..."}], whose texts are joined.
+// What is said: "text" or [{"type": "text", "text": "..."}], whose texts are joined; also {"type": "refusal", ...}.
 struct TextContent {
   std::string text;
 };

@@ -9,6 +9,7 @@ const Fields<TokenizeRequest>& TokenizeRequest::fields() {
           .add("model", &R::model, "Whose tokens; the first model's when it is left out.")
           .add("content", &R::content, "A text.")
           .add("messages", &R::messages, "Or a conversation, which goes through the chat template.")
+          .add("tools", &R::tools, "With messages: functions that the model may call.")
           .add("add_special", &R::add_special, "With content: the tokens that the model wants around a text.")
           .add("with_pieces", &R::with_pieces, "Also say what each token stands for.");
   return fields;
@@ -21,6 +22,10 @@ TokenizeRequest TokenizeRequest::parse(const Json& body) {
                                                   : "content is missing, and messages too");
   }
   if (request.messages) check_messages(*request.messages, "messages");
+  if (!request.tools.empty() && !request.messages) {
+    throw RequestError("tools", "tools is set, but messages is not");
+  }
+  if (!request.tools.empty()) request.tool_list = *body.find("tools");
   return request;
 }
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "server/api/conversation_request.h"
+#include "server/api/chat/chat_request.h"
 
 namespace wick {
 
@@ -11,6 +11,8 @@ struct TokenizeRequest {
   std::string model;
   std::optional<std::string> content;
   std::optional<std::vector<ChatMessage>> messages;
+  std::vector<ToolRequest> tools;
+  Json tool_list;  // as they came
   bool add_special = true, with_pieces = false;
   static const Fields<TokenizeRequest>& fields();
   static TokenizeRequest parse(const Json& body);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "server/http/exchange.h"
-#include "server/http/web_socket.h"
+#include "server/websocket/web_socket.h"
 
 namespace wick {
 

@@ -1,6 +1,7 @@
 #include "server/http/error_response.h"
 
 #include <new>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/json_write.h"
@@ -25,6 +26,12 @@ void append_text_or_null(std::string& out, std::string_view text) {
   } else {
     append_json_text(out, valid_text(text));
   }
+}
+
+std::string error_field(const HttpResponse& error, const char* name) {
+  const auto body = nlohmann::json::parse(error.body, nullptr, false);
+  if (!body.is_object() || !body.contains("error") || !body["error"].is_object()) return error.body;
+  return body["error"].value(name, "");
 }
 
 struct Kind {
@@ -59,6 +66,9 @@ HttpResponse error_response(int status, std::string_view message, std::string_vi
   response.body += "}}\n";
   return response;
 }
+
+std::string error_message(const HttpResponse& error) { return error_field(error, "message"); }
+std::string error_type(const HttpResponse& error) { return error_field(error, "type"); }
 
 HttpResponse error_response(const std::exception_ptr& error) {
   try {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/http/clients/caller.h"
+
 namespace wick {
 
 using HttpFields = std::vector<std::pair<std::string, std::string>>;
@@ -21,9 +23,8 @@ struct HttpRequest {
   HttpFields query;    // decoded
   HttpFields headers;  // names in lower case
   std::string body;
-  std::string client;                // address of the other side
-  std::string client_key;            // whose share of what all have the request counts to: see client_key()
-  std::string key_name;              // which API key it came with; empty when none are asked for
+  std::string client;  // address of the other side
+  Caller caller;
   std::shared_ptr<const void> room;  // the body's share of the memory for bodies
 
   // The first of that name (lower case); empty: none.

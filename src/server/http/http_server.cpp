@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -86,7 +87,22 @@ class HttpServer::Impl {
   void run();
   void check_options() const;
   void listen();
+  // One accept is under way as long as this lives, wherever asio moves it, also when it is lost for want of memory.
+  class AcceptTurn {
+   public:
+    explicit AcceptTurn(std::atomic<bool>& is_accepting) : is_accepting_(&is_accepting) { is_accepting = true; }
+    AcceptTurn(AcceptTurn&& other) noexcept : is_accepting_(std::exchange(other.is_accepting_, nullptr)) {}
+    AcceptTurn& operator=(AcceptTurn&&) = delete;
+    ~AcceptTurn() { end(); }
+    void end() {
+      if (is_accepting_) *std::exchange(is_accepting_, nullptr) = false;
+    }
+
+   private:
+    std::atomic<bool>* is_accepting_;
+  };
   void accept();
+  void keep_accepting() noexcept;
   void on_accepted(const SystemError& error, tcp::socket socket);
   void turn_away(tcp::socket socket);
   std::optional<Session::Kind> make_room(const std::string& client);  // empty: there is none; with the lock held
@@ -111,6 +127,7 @@ class HttpServer::Impl {
   std::unordered_map<Session*, std::shared_ptr<Session>> sessions_;
   std::shared_ptr<asio::ssl::context> tls_;  // null: none
   bool stopped_ = false;
+  std::atomic<bool> is_accepting_ = false;
 
   asio::io_context io_;  // goes before what its handlers use
   asio::strand<asio::io_context::executor_type> acceptor_strand_;
@@ -135,6 +152,7 @@ HttpServer::Impl::Impl(Router router, HttpServerOptions options)
                cors_,
                hosts_,
                keys_,
+               std::make_shared<KeyUse>(),
                workers_,
                large_body_workers_,
                std::make_shared<BodyMemory>(options_.limits),
@@ -167,14 +185,28 @@ HttpServer::Impl::~Impl() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Only a lack of memory gets here; it costs the connection whose turn it was, whose deadline then closes it.
+// Only a lack of memory gets here; it costs the connection whose turn it was, whose deadline then closes it. What it
+// must not cost is the accepting of others.
 void HttpServer::Impl::run() {
   for (bool done = false; !done;) {
     try {
       io_.run();
       done = true;
     } catch (...) {
-      continue;
+      keep_accepting();
+    }
+  }
+}
+
+void HttpServer::Impl::keep_accepting() noexcept {
+  while (!is_accepting_ && !context_.stopping) {
+    try {
+      asio::post(acceptor_strand_, [this] {
+        if (!context_.stopping) accept();
+      });
+      return;
+    } catch (...) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
 }
@@ -221,10 +253,14 @@ std::string HttpServer::Impl::url() const {
 }
 
 void HttpServer::Impl::accept() {
-  acceptor_.async_accept(asio::make_strand(io_),
-                         asio::bind_executor(acceptor_strand_, [this](SystemError error, auto socket) {
-                           on_accepted(error, tcp::socket(std::move(socket)));
-                         }));
+  if (is_accepting_) return;
+  AcceptTurn turn(is_accepting_);
+  acceptor_.async_accept(
+      asio::make_strand(io_),
+      asio::bind_executor(acceptor_strand_, [this, turn = std::move(turn)](SystemError error, auto socket) mutable {
+        turn.end();
+        on_accepted(error, tcp::socket(std::move(socket)));
+      }));
 }
 
 void HttpServer::Impl::on_accepted(const SystemError& error, tcp::socket socket) {
@@ -254,7 +290,12 @@ void HttpServer::Impl::on_accepted(const SystemError& error, tcp::socket socket)
   }
   if (!session) return turn_away(std::move(socket));
   if (connections_gauge_) connections_gauge_->add(1);
-  asio::post(executor, [session] { session->start(); });
+  try {
+    asio::post(executor, [session] { session->start(); });
+  } catch (...) {  // it has no deadline yet that would close it
+    forget(*session);
+    throw;
+  }
 }
 
 template <typename Of>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/http/api_keys.h"
+#include "server/http/clients/api_keys.h"
 #include "server/http/http_limits.h"
 #include "server/http/request_log.h"
 #include "server/http/router.h"

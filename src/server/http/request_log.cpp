@@ -12,22 +12,11 @@
 #include "base/error.h"
 #include "base/json_write.h"
 #include "base/text.h"
+#include "server/http/utc_time.h"
 #include "server/http/valid_text.h"
 
 namespace wick {
 namespace {
-
-// "2026-03-01T12:00:00.123Z"
-std::string time_text(std::chrono::system_clock::time_point time) {
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  const std::time_t seconds = milliseconds / 1000;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  char date[32];
-  std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
-  const std::string fraction = cat(1000 + milliseconds % 1000);
-  return cat(date, ".", std::string_view(fraction).substr(1), "Z");
-}
 
 void append_member(std::string& out, std::string_view name, std::string_view text) {
   out += cat(",\"", name, "\":");
@@ -56,7 +45,7 @@ RequestLog::~RequestLog() {
 }
 
 void RequestLog::write(const LogEntry& entry) {
-  std::string line = cat("{\"time\":\"", time_text(entry.time), "\",\"id\":", entry.id);
+  std::string line = cat("{\"time\":\"", utc_time(entry.time, 3), "\",\"id\":", entry.id);
   append_member(line, "client", entry.client);
   append_member(line, "key", entry.key_name);
   append_member(line, "method", entry.method);

@@ -5,14 +5,18 @@
 #include <vector>
 
 #include "server/http/exchange.h"
-#include "server/http/web_socket.h"
+#include "server/websocket/web_socket.h"
 
 namespace wick {
+
+// Another way to write an error than error_response()'s, whose answer is given.
+using ErrorForm = HttpResponse (*)(HttpResponse);
 
 struct RouteOptions {
   bool quick = false;         // runs on the thread of the connections, so it must return at once
   bool is_public = false;     // needs no API key
   std::string protocol = {};  // of a web socket: agreed on when the client offers it
+  ErrorForm error_form = nullptr;
 };
 
 struct Route {

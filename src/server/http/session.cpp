@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "server/http/error_response.h"
-#include "server/http/web_socket_handshake.h"
+#include "server/websocket/web_socket_handshake.h"
 
 namespace wick {
 namespace {
@@ -120,7 +120,7 @@ void Session::on_head() {
   HttpRequest& request = reader_->request();
   request.id = entry_.id;
   request.client = client_;
-  request.client_key = client_key_;
+  request.caller.name = client_key_;
   entry_.method = request.method;
   entry_.path = request.path;
   is_head_request_ = request.method == "HEAD";
@@ -203,11 +203,14 @@ bool Session::has_key(const Route& route) {
   HttpRequest& request = reader_->request();
   if (!context_.keys.asks() || route.options.is_public) return true;
   std::string_view token = bearer_token(request.header("authorization").value_or(""));
+  if (token.empty()) token = request.header("x-api-key").value_or("");
   if (token.empty() && route.web_socket) token = protocol_key(request);
   const KeyGuard::Answer answer = context_.keys.look(client_key_, token);
-  request.key_name = answer.name;
-  entry_.key_name = request.key_name;
-  if (answer.verdict == KeyGuard::Verdict::kRight) return true;
+  entry_.key_name = answer.name;
+  if (answer.verdict == KeyGuard::Verdict::kRight) {
+    request.caller = {cat("key ", answer.name), answer.name, answer.limits, context_.key_use};
+    return has_place(request.caller);
+  }
   if (answer.verdict == KeyGuard::Verdict::kTooMany) {
     HttpResponse response = error_response(429, "Too many wrong API keys came from this address; try again later.", {},
                                            {}, "too_many_wrong_keys");
@@ -220,6 +223,16 @@ bool Session::has_key(const Route& route) {
       token.empty() ? "An API key is needed: send 'Authorization: Bearer <key>'." : "The API key is not known here.",
       {}, {}, "invalid_api_key");
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  reject(std::move(response));
+  return false;
+}
+
+bool Session::has_place(const Caller& caller) {
+  KeyUse::Begun begun = context_.key_use->begin(caller.key, caller.limits);
+  place_ = std::move(begun.place);
+  if (place_) return true;
+  HttpResponse response = error_response(429, begun.refusal, {}, {}, "rate_limit_exceeded");
+  response.headers.emplace_back("Retry-After", cat(begun.wait.count()));
   reject(std::move(response));
   return false;
 }

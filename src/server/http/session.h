@@ -13,15 +13,15 @@
 
 #include "server/http/answer_link.h"
 #include "server/http/byte_stream.h"
-#include "server/http/client_shares.h"
+#include "server/http/clients/client_shares.h"
+#include "server/http/clients/key_guard.h"
 #include "server/http/cors.h"
 #include "server/http/host_names.h"
 #include "server/http/http_server.h"
-#include "server/http/key_guard.h"
 #include "server/http/output_queue.h"
 #include "server/http/request_reader.h"
 #include "server/http/response_head.h"
-#include "server/http/web_socket_link.h"
+#include "server/websocket/web_socket_link.h"
 
 namespace wick {
 
@@ -34,6 +34,7 @@ struct SessionContext {
   const Cors& cors;
   const HostNames& hosts;
   KeyGuard& keys;
+  std::shared_ptr<KeyUse> key_use;
   boost::asio::thread_pool& workers;
   boost::asio::thread_pool& large_body_workers;
   std::shared_ptr<BodyMemory> body_memory;
@@ -95,6 +96,7 @@ class Session : public AnswerSink, public WebSocketSink, public std::enable_shar
   bool is_admitted(const Router::Match& match);  // else it is answered already; so the next two
   bool may_ask(const Router::Match& match);
   bool has_key(const Route& route);
+  bool has_place(const Caller& caller);
 
   // Answering (session_answer.cpp)
   void on_answer(AnswerEvent event);
@@ -157,6 +159,7 @@ class Session : public AnswerSink, public WebSocketSink, public std::enable_shar
   HttpFields cors_fields_;
   Clock::time_point started_;
   LogEntry entry_;
+  std::shared_ptr<const void> place_;  // among the requests of its key
   BodyFraming framing_ = BodyFraming::kLength;
   bool is_head_request_ = false;
   bool is_recorded_ = true;  // false from the first byte until the answer is out

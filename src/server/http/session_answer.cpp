@@ -56,6 +56,9 @@ std::string Session::head_text(const HttpResponse& response, BodyFraming framing
 }
 
 void Session::send(HttpResponse response) {
+  constexpr int kFirstError = 400;
+  const ErrorForm form = route_ ? route_->options.error_form : nullptr;
+  if (form && response.status >= kFirstError) response = form(std::move(response));
   queue_.append(head_text(response, may_have_body(response.status) ? BodyFraming::kLength : BodyFraming::kNone));
   if (framing_ != BodyFraming::kNone && !is_head_request_) {
     remember_body(response.body);
@@ -173,6 +176,7 @@ void Session::remember_body(std::string_view bytes) {
 void Session::record() {
   if (std::exchange(is_recorded_, true)) return;
   constexpr int kClientLeft = 499;
+  place_.reset();
   entry_.seconds = std::chrono::duration<double>(Clock::now() - started_).count();
   entry_.bytes_in = reader_->bytes() + (web_socket_ ? web_socket_->reader.bytes() : 0);
   if (entry_.status == 0) entry_.status = kClientLeft;

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "server/http/error_response.h"
 #include "server/http/session.h"
-#include "server/http/web_socket_handshake.h"
+#include "server/websocket/web_socket_handshake.h"
 
 namespace wick {
 namespace {

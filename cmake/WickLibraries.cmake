@@ -1,0 +1,17 @@
+# The libraries that Wick's own is linked with. Programs that use an installed Wick look for them here, too; only the build
+# sets wick_required.
+find_package(Threads ${wick_required})
+find_package(fmt ${wick_required})
+find_package(simdjson ${wick_required})
+find_package(PkgConfig ${wick_required})
+if(PkgConfig_FOUND)
+  pkg_check_modules(wick_pcre2 ${wick_required} IMPORTED_TARGET libpcre2-8)
+  pkg_check_modules(wick_utf8proc ${wick_required} IMPORTED_TARGET libutf8proc)
+endif()
+find_package(hwy QUIET)
+if(NOT TARGET hwy::hwy AND PkgConfig_FOUND)
+  pkg_check_modules(wick_hwy ${wick_required} IMPORTED_TARGET libhwy)
+  if(wick_hwy_FOUND)
+    add_library(hwy::hwy ALIAS PkgConfig::wick_hwy)
+  endif()
+endif()

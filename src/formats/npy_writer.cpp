@@ -1,0 +1,26 @@
+#include "formats/npy_writer.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace wick {
+
+std::string npy_bytes(const Tensor& tensor) {
+  if (tensor.dtype() != DType::kF32) {
+    throw Error(ErrorCode::kInvalidArgument, cat("a .npy file of ", tensor.dtype(), " is asked for, expected f32"));
+  }
+  std::string shape;
+  for (int d = 0; d < tensor.rank(); ++d) shape += cat(tensor.dim(d), ",");
+  std::string header = cat("{'descr': '<f4', 'fortran_order': False, 'shape': (", shape, "), }");
+  constexpr size_t kBefore = 10, kAlignment = 64;
+  header.append(kAlignment - (kBefore + header.size() + 1) % kAlignment, ' ');
+  header += '\n';
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(header.size() & 0xFF);
+  bytes += static_cast<char>(header.size() >> 8);
+  bytes += header;
+  const Tensor rows = tensor.contiguous();
+  return bytes.append(reinterpret_cast<const char*>(rows.raw()), static_cast<size_t>(rows.numel()) * sizeof(float));
+}
+
+}  // namespace wick

@@ -1,0 +1,96 @@
+#include "nn/encoder_layer.h"
+
+#include <cstdlib>
+#include <vector>
+
+#include "nn/scratch.h"
+#include "ops/binary.h"
+#include "ops/layers/scaled_dot_product_attention.h"
+#include "ops/rearrange.h"
+#include "ops/view.h"
+#include "tensor/arena.h"
+#include "tensor/create.h"
+
+namespace wick {
+namespace {
+
+const BatchHooks kNoHooks;
+
+}  // namespace
+
+const Tensor& EncoderStep::band(int64_t length, int64_t window) {
+  Tensor& band = bands_[{length, window}];
+  if (band.defined()) return band;
+  const ArenaPause keep;
+  band = full({1, 1, length, length}, 0, DType::kU8);
+  auto* sees = band.mutable_data<uint8_t>();
+  for (int64_t query = 0; query < length; ++query) {
+    for (int64_t key = 0; key < length; ++key) sees[query * length + key] = std::abs(query - key) <= window;
+  }
+  return band;
+}
+
+const Tensor& EncoderStep::bias(const RelativeBias& relative, int64_t length) {
+  Tensor& bias = biases_[{&relative, length}];
+  if (!bias.defined()) bias = relative.scores(length);
+  return bias;
+}
+
+Tensor EncoderLayer::attend(const LinearInput& input, EncoderStep& step, const RopeRows& rope, bool interleaved,
+                            int layer) const {
+  const BatchHooks& hooks = step.hooks ? *step.hooks : kNoHooks;
+  const auto parts = apply_linears(input, {&q, &k, &v});
+  const auto in_heads = [&](HookPoint point, const Tensor& rows) {
+    return hooks(point, layer, reshape(rows, {rows.dim(0), heads, -1}));
+  };
+  Tensor query = in_heads(HookPoint::kAttnQ, parts[0]), key = in_heads(HookPoint::kAttnK, parts[1]);
+  const Tensor value = in_heads(HookPoint::kAttnV, parts[2]);
+  if (rope.cos.defined()) {
+    query = rotate_heads(query, rope, interleaved);
+    key = rotate_heads(key, rope, interleaved);
+  }
+  std::vector<Tensor> seen;
+  int64_t row = 0;
+  for (size_t i = 0; i < step.lengths.size();) {  // neighbours of one length are one batch
+    const int64_t length = step.lengths[i];
+    int64_t count = 0;
+    for (; i < step.lengths.size() && step.lengths[i] == length; ++i) ++count;
+    const auto batch = [&](const Tensor& rows) {  // [count, heads, length, head_dim]
+      return transpose(reshape(narrow(rows, 0, row, count * length), {count, length, heads, -1}), 1, 2);
+    };
+    AttentionOptions options;
+    options.scale = scale;
+    if (relative) options.mask = step.bias(*relative, length).to_device(query.device());
+    if (window > 0 && length > window + 1) options.mask = step.band(length, window).to_device(query.device());
+    const Tensor part = scaled_dot_product_attention(batch(query), batch(key), batch(value), options);
+    seen.push_back(reshape(transpose(part, 1, 2), {count * length, heads, -1}));
+    row += count * length;
+  }
+  const Tensor z = hooks(HookPoint::kAttnZ, layer, seen.size() == 1 ? seen.front() : concat(seen, 0));
+  return reshape(z, {z.dim(0), -1});
+}
+
+Tensor EncoderLayer::operator()(const Tensor& in, EncoderStep& step, const RopeRows& rope, bool interleaved,
+                                int layer) const {
+  const BatchHooks& hooks = step.hooks ? *step.hooks : kNoHooks;
+  const auto normed = [&](const Norm& norm, const Tensor& x) {
+    return norms_sums ? LinearInput{x} : norm.input_for(x);
+  };
+  const auto sum = [&](const Norm& norm, const Tensor& x) { return norms_sums ? norm(x) : x; };
+  const Tensor x = hooks(HookPoint::kResidPre, layer, in);
+  const Tensor mid = in_scratch([&] {
+    const LinearInput z{attend(normed(attn_norm, x), step, rope, interleaved, layer)};
+    if (!hooks.wants(HookPoint::kAttnOut, layer)) return sum(attn_norm, out(z, x));
+    return sum(attn_norm, add(x, hooks(HookPoint::kAttnOut, layer, out(z, {}))));
+  });
+  const Tensor from = hooks(HookPoint::kResidMid, layer, mid);
+  return in_scratch([&] {
+    const LinearInput input = normed(mlp_norm, from);
+    const Tensor made = hooks.wants(HookPoint::kMlpOut, layer)
+                            ? add(from, hooks(HookPoint::kMlpOut, layer, mlp(input, {}, hooks, layer)))
+                            : mlp(input, from, hooks, layer);
+    return hooks(HookPoint::kResidPost, layer, sum(mlp_norm, made));
+  });
+}
+
+}  // namespace wick

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "hooks/batch_hooks.h"
+#include "nn/mlp.h"
+#include "nn/relative_bias.h"
+#include "nn/rope.h"
+
+namespace wick {
+
+// What the layers of an encoder need to know of the rows they are given.
+struct EncoderStep {
+  explicit EncoderStep(std::span<const int64_t> of, const BatchHooks* hooked = nullptr) : lengths(of), hooks(hooked) {}
+
+  std::span<const int64_t> lengths;  // of the texts or windows, which follow each other; rows see those of their own
+  const BatchHooks* hooks = nullptr;
+  // Which keys `length` rows see that see `window` to each side, u8 [1, 1, length, length]; made once.
+  const Tensor& band(int64_t length, int64_t window);
+  const Tensor& bias(const RelativeBias& relative, int64_t length);  // made once
+
+ private:
+  std::map<std::pair<int64_t, int64_t>, Tensor> bands_;
+  std::map<std::pair<const RelativeBias*, int64_t>, Tensor> biases_;
+};
+
+// Attention in both directions and an MLP, each adding to its input: behind a norm (Whisper, ModernBERT), or with the
+// norm behind the sum (BERT). A row's result depends on its text alone, bit for bit.
+struct EncoderLayer {
+  Norm attn_norm, mlp_norm;
+  bool norms_sums = false;  // the norms stand behind the sums
+  Linear q, k, v, out;
+  int64_t heads = 0;
+  int64_t window = 0;                            // rows that a row sees to each side; 0: all
+  std::shared_ptr<const RelativeBias> relative;  // null: none; not beside a window
+  std::optional<float> scale;                    // of scores; 1 / sqrt(head_dim) when empty
+  Mlp mlp;
+
+  // x [rows, width]; `rope` undefined: positions are not rotated.
+  Tensor operator()(const Tensor& x, EncoderStep& step, const RopeRows& rope, bool interleaved, int layer) const;
+
+ private:
+  Tensor attend(const LinearInput& input, EncoderStep& step, const RopeRows& rope, bool interleaved, int layer) const;
+};
+
+}  // namespace wick

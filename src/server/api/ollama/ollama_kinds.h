@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "server/api/chat/conversation_request.h"
+
+namespace wick {
+
+// Values as Ollama's API spells them.
+
+// "json", a JSON schema, or "" for any text.
+struct OllamaFormat {
+  OutputFormat format;
+};
+template <>
+struct FieldKind<OllamaFormat> {
+  static OrderedJson schema(SchemaSet& set);
+  static void read(const Json& value, const std::string& place, const Limits& limits, OllamaFormat& out);
+};
+
+// true, false, or how much: "low", "medium", "high".
+struct OllamaThink {
+  bool on = false;
+  std::optional<std::string> effort;
+};
+template <>
+struct FieldKind<OllamaThink> {
+  static OrderedJson schema(SchemaSet& set);
+  static void read(const Json& value, const std::string& place, const Limits& limits, OllamaThink& out);
+};
+
+// Seconds, or "5m": how long a model stays loaded. Here models stay until memory is wanted, whatever a client says.
+struct OllamaKeepAlive {
+  bool unloads = false;  // 0
+};
+template <>
+struct FieldKind<OllamaKeepAlive> {
+  static OrderedJson schema(SchemaSet& set);
+  static void read(const Json& value, const std::string& place, const Limits& limits, OllamaKeepAlive& out);
+};
+
+// [] and nothing else.
+struct OllamaImages {};
+template <>
+struct FieldKind<OllamaImages> {
+  static OrderedJson schema(SchemaSet& set);
+  static void read(const Json& value, const std::string& place, const Limits& limits, OllamaImages& out);
+};
+
+}  // namespace wick

@@ -1,0 +1,55 @@
+// Adapters as models of their own: "model:adapter".
+#include <gtest/gtest.h>
+
+#include "support/api_server.h"
+#include "support/engine_requests.h"
+#include "support/lora_files.h"
+#include "support/temp_folder.h"
+#include "support/tiny_text_models.h"
+
+namespace wick {
+namespace {
+
+std::string body(const std::string& model) {
+  return cat(R"({"model": ")", model,
+             R"(", "prompt": [5, 9, 17, 3, 44, 8, 90, 2], "max_tokens": 10, "temperature": 0, "ignore_eos": true})");
+}
+
+TEST(AdapterNames, ChooseTheAdapter) {
+  const TempFolder temp;
+  write_tiny_text_model("llama", temp.path() / "model");
+  ModelEntry entry{"tiny", temp.path() / "model", {}, {}};
+  entry.engine.context = 128;
+  entry.engine.kv_bytes = 4 << 20;
+  std::vector<std::string> expected;
+  for (const std::string name : {"", "first", "second"}) {
+    LoadOptions options;
+    if (!name.empty()) {
+      write_random_lora(Checkpoint::open(temp.path() / "model"), temp.path() / name, 3, 100 * (1 + expected.size()));
+      options.loras = {{temp.path() / name}};
+      entry.load.loras.push_back({temp.path() / name, 1, name});
+    }
+    EngineRequest request;
+    request.prompt = {5, 9, 17, 3, 44, 8, 90, 2};
+    request.params.max_new_tokens = 10;
+    request.params.ignore_end = true;
+    request.params.sampling.temperature = 0;
+    expected.push_back(alone(TextModel::load(temp.path() / "model", options), request).text);
+  }
+  EXPECT_NE(expected[0], expected[1]);
+  EXPECT_NE(expected[1], expected[2]);
+  ApiServer server(std::vector<ModelEntry>{entry});
+  for (int round = 0; round < 2; ++round) {
+    size_t i = 0;
+    for (const std::string name : {"tiny", "tiny:first", "tiny:second"}) {
+      const OrderedJson answer = server.answer("/v1/completions", body(name));
+      EXPECT_EQ(answer["choices"][0]["text"], expected[i++]) << name;
+      EXPECT_EQ(answer["model"], name);
+    }
+  }
+  EXPECT_NE(server.get("/v1/models").body.find("tiny:second"), std::string::npos);
+  EXPECT_EQ(server.post("/v1/completions", body("tiny:third")).status, 404);
+}
+
+}  // namespace
+}  // namespace wick
