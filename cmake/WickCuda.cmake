@@ -37,4 +37,5 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backends/cuda/sampling/dra
                             COMPILE_OPTIONS -fmad=false)
 target_sources(wick_core PRIVATE ${cuda_sources} $<TARGET_OBJECTS:wick_cuda_kernels>)
 target_compile_definitions(wick_core PUBLIC WICK_CUDA=1)
+target_compile_definitions(wick_small PUBLIC WICK_CUDA=1)
 target_link_libraries(wick_core PRIVATE CUDA::cudart_static)

@@ -66,6 +66,7 @@ class Generator : public Object {
   std::shared_ptr<const Items> items_;
   size_t used_ = 0;
 };
+inline Value generator(std::vector<Value> items) { return Value(std::make_shared<Generator>(std::move(items))); }
 
 // namespace(): the one thing that {% set ns.name = value %} can change.
 class Namespace : public Object {

@@ -10,6 +10,29 @@
 #include "nn/kv_blocks_for.h"
 
 namespace wick {
+
+// What callbacks throw must not go through the engine: it is kept until that is done.
+class KeptException {
+ public:
+  // False when the action throws.
+  bool guard(FunctionRef<void()> action) {
+    try {
+      action();
+      return true;
+    } catch (...) {
+      exception_ = std::current_exception();
+      return false;
+    }
+  }
+  explicit operator bool() const { return exception_ != nullptr; }
+  void throw_again() const {
+    if (exception_) std::rethrow_exception(exception_);
+  }
+
+ private:
+  std::exception_ptr exception_;
+};
+
 namespace {
 
 // Memory for one sequence of the context, which nobody else waits for.
@@ -30,28 +53,6 @@ EngineOptions engine_options(const TextModel& model, const GeneratorOptions& opt
   engine.joins_equal = false;
   return engine;
 }
-
-// What callbacks throw must not go through the engine: it is kept until that is done.
-class Thrown {
- public:
-  // False when the action throws.
-  bool guard(FunctionRef<void()> action) {
-    try {
-      action();
-      return true;
-    } catch (...) {
-      exception_ = std::current_exception();
-      return false;
-    }
-  }
-  explicit operator bool() const { return exception_ != nullptr; }
-  void throw_again() const {
-    if (exception_) std::rethrow_exception(exception_);
-  }
-
- private:
-  std::exception_ptr exception_;
-};
 
 // Logits of all tokens of a text.
 class ScoreTask final : public LanguageTask {
@@ -87,7 +88,7 @@ class ScoreTask final : public LanguageTask {
   std::span<const int32_t> tokens_;
   Each each_;
   bool is_over_ = false;
-  Thrown thrown_;
+  KeptException thrown_;
 };
 
 }  // namespace
@@ -146,7 +147,7 @@ class Generator::Listener {
   size_t tokens_ = 0, text_bytes_ = 0;  // emitted
   std::optional<GenerateResult> result_;
   std::optional<Error> error_;
-  Thrown thrown_;
+  KeptException thrown_;
 };
 
 Generator::Generator(std::shared_ptr<const TextModel> model, const GeneratorOptions& options)

@@ -88,16 +88,6 @@ Shape read_shape(ByteReader& reader, int32_t rank) {
   return Shape(std::span<const int64_t>(sizes, static_cast<size_t>(rank)));
 }
 
-int64_t bytes_in_file(const ByteReader& reader, const GgufType& type, const Shape& shape) {
-  if (shape.back() % type.block_weights != 0) {
-    throw reader.bad(cat("has rows of ", shape.back(), " elements, which do not divide into the ", type.name,
-                         " blocks of ", type.block_weights));
-  }
-  const auto bytes = checked_mul(shape.numel() / type.block_weights, type.block_bytes);
-  if (!bytes) throw reader.bad(cat("of ", type.name, " ", shape, " has more bytes than 63 bits can count"));
-  return *bytes;
-}
-
 TensorEntry read_tensor(ByteReader& reader, int64_t number) {
   reader.set_place("tensor", number);
   const auto rank = reader.read<int32_t>(), name_length = reader.read<int32_t>();
@@ -116,7 +106,7 @@ TensorEntry read_tensor(ByteReader& reader, int64_t number) {
   if (!type) throw reader.bad(cat("has the unknown type ", code));
   entry.type = type->name;
   entry.dtype = type->dtype;
-  entry.bytes = bytes_in_file(reader, *type, entry.shape);
+  entry.bytes = gguf_bytes(reader, *type, entry.shape);
   // Biases of convolutions are columns.
   if (entry.name.ends_with(".bias")) entry.shape = Shape{entry.shape.numel()};
   entry.offset = static_cast<int64_t>(reader.position());

@@ -66,17 +66,6 @@ Shape read_shape(ByteReader& reader) {
   }
 }
 
-int64_t bytes_in_file(const ByteReader& reader, const GgufType& type, const Shape& shape) {
-  const int64_t row = shape.rank() ? shape.back() : 1;
-  if (row % type.block_weights != 0) {
-    throw reader.bad(cat("has rows of ", row, " elements, which do not divide into the ", type.name, " blocks of ",
-                         type.block_weights));
-  }
-  const auto bytes = checked_mul(shape.numel() / type.block_weights, type.block_bytes);
-  if (!bytes) throw reader.bad(cat("of ", type.name, " ", shape, " has more bytes than 63 bits can count"));
-  return *bytes;
-}
-
 TensorEntry read_tensor(ByteReader& reader, int64_t number, int64_t alignment) {
   TensorEntry entry;
   reader.set_place("tensor", number);
@@ -90,7 +79,7 @@ TensorEntry read_tensor(ByteReader& reader, int64_t number, int64_t alignment) {
   if (!type) throw reader.bad(cat("has the unknown type ", code));
   entry.type = type->name;
   entry.dtype = type->dtype;
-  entry.bytes = bytes_in_file(reader, *type, entry.shape);
+  entry.bytes = gguf_bytes(reader, *type, entry.shape);
   const auto offset = reader.read<uint64_t>();
   if (offset > INT64_MAX || offset % alignment != 0) {
     throw reader.bad(cat("has the offset ", offset, ", which is not a multiple of ", alignment));

@@ -1,5 +1,8 @@
 #include "formats/gguf/gguf_types.h"
 
+#include "base/checked.h"
+#include "base/text.h"
+
 namespace wick {
 namespace {
 
@@ -54,6 +57,17 @@ const GgufType* gguf_type(DType dtype) {
     if (type.dtype == dtype && same_size) return &type;
   }
   return nullptr;
+}
+
+int64_t gguf_bytes(const ByteReader& reader, const GgufType& type, const Shape& shape) {
+  const int64_t row = shape.rank() ? shape.back() : 1;
+  if (row % type.block_weights != 0) {
+    throw reader.bad(cat("has rows of ", row, " elements, which do not divide into the ", type.name, " blocks of ",
+                         type.block_weights));
+  }
+  const auto bytes = checked_mul(shape.numel() / type.block_weights, type.block_bytes);
+  if (!bytes) throw reader.bad(cat("of ", type.name, " ", shape, " has more bytes than 63 bits can count"));
+  return *bytes;
 }
 
 }  // namespace wick

@@ -4,7 +4,9 @@
 #include <optional>
 #include <string_view>
 
+#include "formats/byte_reader.h"
 #include "tensor/dtype.h"
+#include "tensor/shape.h"
 
 namespace wick {
 
@@ -21,5 +23,8 @@ struct GgufType {
 const GgufType* gguf_type(uint32_t code);
 // The type that holds a dtype as it is; null when the format has none.
 const GgufType* gguf_type(DType dtype);
+
+// What a tensor takes in the file. Throws Error(kBadFile) when rows do not divide into blocks, or the count overflows.
+int64_t gguf_bytes(const ByteReader& reader, const GgufType& type, const Shape& shape);
 
 }  // namespace wick

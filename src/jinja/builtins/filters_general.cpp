@@ -66,13 +66,13 @@ Value pprint(Interpreter&, const Value& value, const Arguments& arguments) {
   return pretty(value);
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kGeneralFilters[] = {
     {"default", default_value}, {"d", default_value}, {"string", string}, {"length", length},
     {"count", length},          {"attr", attr},       {"tojson", tojson}, {"pprint", pprint},
 };
 
 }  // namespace
 
-std::span<const NamedFilter> general_filters() { return kFilters; }
+std::span<const NamedFilter> general_filters() { return kGeneralFilters; }
 
 }  // namespace wick::jinja

@@ -214,13 +214,13 @@ Value urlize(Interpreter& interpreter, const Value& value, const Arguments& argu
   return {std::move(out), interpreter.autoescape};
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kHtmlFilters[] = {
     {"e", escape_filter},     {"escape", escape_filter}, {"forceescape", forceescape}, {"safe", safe},
     {"striptags", striptags}, {"urlencode", urlencode},  {"xmlattr", xmlattr},         {"urlize", urlize},
 };
 
 }  // namespace
 
-std::span<const NamedFilter> html_filters() { return kFilters; }
+std::span<const NamedFilter> html_filters() { return kHtmlFilters; }
 
 }  // namespace wick::jinja

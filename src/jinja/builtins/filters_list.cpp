@@ -13,8 +13,6 @@
 namespace wick::jinja {
 namespace {
 
-Value generator(std::vector<Value> items) { return Value(std::make_shared<Generator>(std::move(items))); }
-
 std::vector<Value> copied(const Items& items) { return {items.values.begin(), items.values.end()}; }
 
 Value list(Interpreter&, const Value& value, const Arguments& arguments) {
@@ -251,7 +249,7 @@ Value groupby(Interpreter& interpreter, const Value& value, const Arguments& arg
   return Value::list(std::move(groups));
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kListFilters[] = {
     {"list", list},      {"first", first},     {"last", last},          {"random", random},
     {"join", join},      {"reverse", reverse}, {"sort", sort},          {"dictsort", dictsort},
     {"items", items_of}, {"unique", unique},   {"min", extreme<false>}, {"max", extreme<true>},
@@ -260,6 +258,6 @@ constexpr NamedFilter kFilters[] = {
 
 }  // namespace
 
-std::span<const NamedFilter> list_filters() { return kFilters; }
+std::span<const NamedFilter> list_filters() { return kListFilters; }
 
 }  // namespace wick::jinja

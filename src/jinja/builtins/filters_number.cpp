@@ -120,7 +120,7 @@ Value filesizeformat(Interpreter&, const Value& value, const Arguments& argument
   return {};
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kNumberFilters[] = {
     {"abs", absolute},
     {"int", to_int},
     {"float", to_float},
@@ -130,6 +130,6 @@ constexpr NamedFilter kFilters[] = {
 
 }  // namespace
 
-std::span<const NamedFilter> number_filters() { return kFilters; }
+std::span<const NamedFilter> number_filters() { return kNumberFilters; }
 
 }  // namespace wick::jinja

@@ -21,8 +21,6 @@ Arguments after(const Arguments& arguments, size_t skipped) {
   return rest;
 }
 
-Value generator(std::vector<Value> items) { return Value(std::make_shared<Generator>(std::move(items))); }
-
 Value map(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   std::vector<Value> result;
   if (!value.truthy()) return generator({});
@@ -70,7 +68,7 @@ Value choose(Interpreter& interpreter, const Value& value, const Arguments& argu
   return generator(std::move(result));
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kSelectFilters[] = {
     {"map", map},
     {"select", choose<true, false>},
     {"reject", choose<false, false>},
@@ -80,6 +78,6 @@ constexpr NamedFilter kFilters[] = {
 
 }  // namespace
 
-std::span<const NamedFilter> select_filters() { return kFilters; }
+std::span<const NamedFilter> select_filters() { return kSelectFilters; }
 
 }  // namespace wick::jinja

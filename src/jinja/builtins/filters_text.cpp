@@ -144,7 +144,7 @@ Value wordwrap(Interpreter&, const Value& value, const Arguments& arguments) {
   return out;
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kTextFilters[] = {
     {"upper", change<to_upper>},
     {"lower", change<to_lower>},
     {"capitalize", change<to_capitalized>},
@@ -161,6 +161,6 @@ constexpr NamedFilter kFilters[] = {
 
 }  // namespace
 
-std::span<const NamedFilter> text_filters() { return kFilters; }
+std::span<const NamedFilter> text_filters() { return kTextFilters; }
 
 }  // namespace wick::jinja

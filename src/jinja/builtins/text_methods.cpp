@@ -121,7 +121,7 @@ Value format_map(Interpreter& interpreter, const Value& self, const Arguments& a
   return text_format(interpreter, self, named);
 }
 
-constexpr NamedFunction kMethods[] = {
+constexpr NamedFunction kTextMethods[] = {
     {"strip", strip<true, true>},
     {"lstrip", strip<true, false>},
     {"rstrip", strip<false, true>},
@@ -146,6 +146,6 @@ constexpr NamedFunction kMethods[] = {
 
 }  // namespace
 
-std::span<const NamedFunction> text_methods() { return kMethods; }
+std::span<const NamedFunction> text_methods() { return kTextMethods; }
 
 }  // namespace wick::jinja

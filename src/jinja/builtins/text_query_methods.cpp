@@ -140,7 +140,7 @@ Value is_identifier(Interpreter&, const Value& self, const Arguments& arguments)
   return !first;
 }
 
-constexpr NamedFunction kMethods[] = {
+constexpr NamedFunction kQueryMethods[] = {
     {"find", find<false, false>},
     {"rfind", find<true, false>},
     {"index", find<false, true>},
@@ -164,6 +164,6 @@ constexpr NamedFunction kMethods[] = {
 
 }  // namespace
 
-std::span<const NamedFunction> text_query_methods() { return kMethods; }
+std::span<const NamedFunction> text_query_methods() { return kQueryMethods; }
 
 }  // namespace wick::jinja

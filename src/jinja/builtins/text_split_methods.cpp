@@ -101,13 +101,13 @@ Value partition(Interpreter&, const Value& self, const Arguments& arguments) {
   return Value::tuple({text.substr(0, at), separator, text.substr(at + separator.size())});
 }
 
-constexpr NamedFunction kMethods[] = {
+constexpr NamedFunction kSplitMethods[] = {
     {"split", split<false>},         {"rsplit", split<true>},         {"splitlines", splitlines},
     {"partition", partition<false>}, {"rpartition", partition<true>},
 };
 
 }  // namespace
 
-std::span<const NamedFunction> text_split_methods() { return kMethods; }
+std::span<const NamedFunction> text_split_methods() { return kSplitMethods; }
 
 }  // namespace wick::jinja

@@ -15,10 +15,10 @@ namespace wick {
 namespace {
 
 constexpr double kPieceSeconds = 30;
-constexpr double kEmberPieceSeconds = 7;      // it has heard nothing longer
-constexpr double kMostPieceSeconds = 1200;    // Qwen3-ASR's own limit
-constexpr double kTokensPerSecond = 13 + 16;  // of sound, and of text at most
-constexpr int64_t kPromptTokens = 512;        // around them
+constexpr double kEmberPieceSeconds = 7;         // it has heard nothing longer
+constexpr double kMostPieceSeconds = 1200;       // Qwen3-ASR's own limit
+constexpr double kPositionsPerSecond = 13 + 16;  // of sound, and of text at most
+constexpr int64_t kPromptTokens = 512;           // around them
 constexpr int64_t kMostKvBytes = int64_t{2} << 30;
 // Pieces of one recording that are transcribed at the same time.
 constexpr size_t kTogether = 8;
@@ -131,7 +131,7 @@ Qwen3AsrRecognizer::Qwen3AsrRecognizer(const std::filesystem::path& path, const 
 
 double Qwen3AsrRecognizer::longest_piece(const RecognizeOptions& options) const {
   const auto context_tokens = static_cast<int64_t>(options.context.size());
-  const double fits = static_cast<double>(engine_->context() - kPromptTokens - context_tokens) / kTokensPerSecond;
+  const double fits = static_cast<double>(engine_->context() - kPromptTokens - context_tokens) / kPositionsPerSecond;
   const bool aligns = options.times == TimeDetail::kWords;
   const double most = std::min(aligns ? ForcedAligner::kLongest : kMostPieceSeconds, fits);
   if (most < 1) {
