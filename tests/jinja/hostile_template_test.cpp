@@ -7,6 +7,7 @@
 #include "fuzz/template_harness.h"
 #include "jinja/template.h"
 #include "support/hostile_templates.h"
+#include "support/sanitized.h"
 
 namespace wick {
 namespace {
@@ -26,7 +27,7 @@ TEST(HostileTemplates, EachEndsInASentence) {
       EXPECT_LT(message.size(), 400u) << message;
     }
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    EXPECT_LT(seconds, 10) << "with sanitizers; far less without";
+    EXPECT_LT(seconds, 5 * kSlowness);
   }
 }
 
