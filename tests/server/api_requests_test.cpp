@@ -261,8 +261,6 @@ TEST(ApiRequests, ResponsesRefuseWhatNeedsMemory) {
       {R"("truncation": "some")", "truncation", "truncation is 'some', allowed are 'auto', 'disabled'"},
       {R"("text": {"format": {"type": "json_schema", "schema": {}}})", "text.format.name",
        "text.format.name is missing"},
-      {R"("background": true, "stream": true)", "stream",
-       "stream is true, which a response in the background cannot be"},
       {R"("tools": [{"type": "web_search"}])", "tools[0].type", "tools[0].type is 'web_search', allowed is 'function'"},
       {R"("text": {"format": {"type": "json_schema"}})", "text.format.schema", "text.format.schema is missing"},
   };
