@@ -17,6 +17,7 @@
 #include "cli/device_option.h"
 #include "cli/model_arguments.h"
 #include "cli/models/running_servers.h"
+#include "cli/process.h"
 #include "cli/serve/served_models.h"
 #include "cli/serve/served_presets.h"
 #include "cli/shared_options.h"
@@ -49,7 +50,7 @@ struct ServeArguments {
   uint64_t journal_size = uint64_t{256} << 20;
   int threads = 0;
   std::string device = "cpu";
-  bool no_prefix_cache = false, log_contents = false, inspect = false;
+  bool no_prefix_cache = false, log_contents = false, inspect = false, open = false;
   std::string steering, probes, autoencoders, keep_alive;
 };
 
@@ -260,6 +261,7 @@ int serve(const ServeArguments& arguments) {
                      Colour::kDim));
   const ServerNote note({getpid(), server.url(), names, std::time(nullptr)});
   preload(*host, arguments, names);
+  if (arguments.open && !open_page(server.url())) warn(kNothingOpensPages);
   while (watch.signal() == 0) {
     std::this_thread::sleep_for(kPoll);
     if (reload_watch.take()) reload(server, arguments);
@@ -301,6 +303,7 @@ void add_serve(CLI::App& app, Action& action) {
   command->add_option("--port", a.port, "Port to listen at; 0: any that is free (default: 8080)")
       ->check(CLI::Range(0, 65535).description(""))
       ->type_name("PORT");
+  command->add_flag("--open", a.open, "Have the browser show the page");
   command
       ->add_option("--api-keys", a.api_keys,
                    "Ask for a key; the file has one per line, or \"name: key\", and what it may have")

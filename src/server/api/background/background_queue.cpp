@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{500};
+constexpr std::chrono::milliseconds kTick{500}, kShortOfMemory{10};
 constexpr size_t kMostRunning = 32;  // enough for a full batch, and there is room for clients that wait
 constexpr int64_t kEventsBefore = 2;  // created, queued
 constexpr size_t kMostEndedEvents = 256, kMostEndedBytes = size_t{64} << 20;  // kept for clients that come back
@@ -246,16 +246,20 @@ void BackgroundQueue::let_go(std::string_view id) {
 }
 
 void BackgroundQueue::loop() {
-  std::vector<Answer> answers;  // those that are not on the disk yet
+  Answers answers;  // those that are not on the disk yet
   auto last_tidy = std::chrono::steady_clock::now();
   while (!is_stopping_) {
-    begin_waiting();
-    for (Answer& answer : inbox_->wait(kTick)) answers.push_back(std::move(answer));
-    settle(answers);
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_tidy < kTick) continue;
-    last_tidy = now;
-    tidy();
+    try {
+      begin_waiting();
+      inbox_->wait(kTick, answers);
+      settle(answers);
+      const auto now = std::chrono::steady_clock::now();
+      if (now - last_tidy < kTick) continue;
+      last_tidy = now;
+      tidy();
+    } catch (const std::bad_alloc&) {  // what was not done is still there
+      std::this_thread::sleep_for(kShortOfMemory);
+    }
   }
 }
 
@@ -263,14 +267,14 @@ void BackgroundQueue::loop() {
 void BackgroundQueue::put_back(const std::string& id) {
   const std::lock_guard lock(mutex_);
   if (const auto found = running_.find(id); found != running_.end()) {
-    waiting_.push_front({id, std::move(found->second.owner)});
+    waiting_.push_front({id, found->second.owner});
     running_.erase(found);
   }
   not_before_ = std::chrono::steady_clock::now() + kTick;
 }
 
 // What cannot be written stays in `answers`, for the next time.
-void BackgroundQueue::settle(std::vector<Answer>& answers) {
+void BackgroundQueue::settle(Answers& answers) {
   std::vector<Journal::Result> results;
   std::map<std::string, std::string> statuses;
   std::erase_if(answers, [&](const Answer& answer) {
@@ -328,23 +332,23 @@ void BackgroundQueue::begin_waiting() {
       const auto next = next_waiting();
       id = next->id;
       exchange = std::make_shared<BackgroundExchange>(id, inbox_);
-      running_[id] = {exchange, std::move(next->owner)};
+      running_.emplace(id, Running{exchange, next->owner});
       waiting_.erase(next);
     }
-    const auto entry = journal_->find(id);
-    if (!entry || entry->is_finished()) {
-      let_go(id);
-      continue;
-    }
-    metrics_->counter("wick_background_started_total", "Responses that began to be computed.").add();
     try {
+      const auto entry = journal_->find(id);
+      if (!entry || entry->is_finished()) {
+        let_go(id);
+        continue;
+      }
+      metrics_->counter("wick_background_started_total", "Responses that began to be computed.").add();
       BackgroundHooks::OnEvent on_event;
       if (auto events = events_of(id)) {
         events->rewind(kEventsBefore);
         on_event = [events](OrderedJson event) { events->add(std::move(event)); };
       }
       hooks_.compute(request_of(*entry), head_of(*entry), entry->owner, exchange, std::move(on_event));
-    } catch (...) {
+    } catch (...) {  // where that throws, too, the exchange answers when it goes
       exchange->send(api_error_response(std::current_exception()));
     }
   }

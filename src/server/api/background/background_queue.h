@@ -65,6 +65,7 @@ class BackgroundQueue {
 
  private:
   using Answer = BackgroundInbox::Answer;
+  using Answers = BackgroundInbox::Answers;
 
   std::optional<JournalEntry> find(std::string_view owner, std::string_view id) const;
   std::string text_of(const JournalEntry& entry) const;
@@ -76,7 +77,7 @@ class BackgroundQueue {
     std::string owner;
   };
   void loop();
-  void settle(std::vector<Answer>& answers);
+  void settle(Answers& answers);
   void begin_waiting();
   void tidy();
   void let_go(std::string_view id);
