@@ -73,6 +73,8 @@ TEST(ApiRequests, EveryMistakeHasItsSentenceAndItsParam) {
       {R"("response_format": {"type": "xml"})", "response_format.type",
        "response_format.type is 'xml', allowed are 'text', 'json_object', 'json_schema'"},
       {R"("response_format": {})", "response_format.type", "response_format.type is missing"},
+      {R"("response_format": {"type": "text", "member_order": "none"})", "response_format.member_order",
+       "response_format.member_order is 'none', allowed are 'schema', 'any'"},
       {R"("response_format": {"type": "json_schema"})", "response_format.json_schema",
        "response_format.json_schema is missing"},
       {R"("response_format": {"type": "json_schema", "json_schema": {"name": "x"}})",

@@ -7,6 +7,7 @@
 #include "server/api/api.h"
 #include "server/api/background/background_answers.h"
 #include "server/api/background/background_queue.h"
+#include "server/api/background/response_events.h"
 #include "server/api/json_copy.h"
 
 namespace wick {

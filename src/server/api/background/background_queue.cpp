@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "server/api/api.h"
+#include "server/api/background/response_events.h"
 #include "server/api/json_copy.h"
 #include "server/http/error_response.h"
 
@@ -196,8 +197,8 @@ void BackgroundQueue::add_events(const JournalEntry& entry) {
 void BackgroundQueue::end_events(const std::string& id, const std::string& response) {
   const auto events = events_of(id);
   if (!events) return;
-  events->add({{"type", cat("response.", status_of(response))}, {"response", OrderedJson::parse(response)}});
-  events->end();
+  OrderedJson last = {{"type", cat("response.", status_of(response))}, {"response", OrderedJson::parse(response)}};
+  if (!events->end_with(std::move(last))) return;
   const std::lock_guard lock(mutex_);
   ended_events_.push_back(id);
   size_t bytes = 0;
@@ -279,7 +280,12 @@ void BackgroundQueue::settle(Answers& answers) {
   std::map<std::string, std::string> statuses;
   std::erase_if(answers, [&](const Answer& answer) {
     const auto entry = journal_->find(answer.id);
-    if (!is_running(answer.id) || !entry || entry->is_finished()) return true;  // cancelled or deleted
+    if (!is_running(answer.id) || !entry) return true;  // cancelled or deleted
+    if (entry->is_finished()) {  // just now; or by this, which then came no further
+      end_events(answer.id, *entry->response);
+      let_go(answer.id);
+      return true;
+    }
     const bool is_full = answer.response.status == 429;
     if (is_full || says(answer.response, 503, "shutting_down")) {
       put_back(answer.id);

@@ -14,12 +14,13 @@
 #include <vector>
 
 #include "server/api/background/background_exchange.h"
-#include "server/api/background/response_events.h"
 #include "server/api/responses/responses_writer.h"
 #include "server/journal.h"
 #include "server/metrics.h"
 
 namespace wick {
+
+class ResponseEvents;
 
 // What a background queue needs of the server around it.
 struct BackgroundHooks {

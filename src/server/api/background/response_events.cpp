@@ -10,7 +10,18 @@ namespace wick {
 
 void ResponseEvents::add(OrderedJson event) {
   const std::lock_guard lock(mutex_);
-  if (has_ended_) return;
+  if (!has_ended_) append(std::move(event));
+}
+
+bool ResponseEvents::end_with(OrderedJson last) {
+  const std::lock_guard lock(mutex_);
+  if (has_ended_) return false;
+  append(std::move(last));
+  finish();
+  return true;
+}
+
+void ResponseEvents::append(OrderedJson event) {
   const int64_t number = next_++;
   if (number < first_ + std::ssize(events_)) return;
   event["sequence_number"] = number;
@@ -35,6 +46,10 @@ void ResponseEvents::rewind(int64_t number) {
 
 void ResponseEvents::end() {
   const std::lock_guard lock(mutex_);
+  finish();
+}
+
+void ResponseEvents::finish() {
   has_ended_ = true;
   for (const auto& [exchange, next] : followers_) exchange->finish();
   followers_.clear();

@@ -25,6 +25,8 @@ class ResponseEvents {
   // The next one has this number: the response is computed again. What is there already is not sent twice.
   void rewind(int64_t number);
   void end();                   // streams end, and those to come do behind what there is
+  // The same behind a last event. False: they have ended already.
+  bool end_with(OrderedJson last);
   // Sends the events behind number `after` (-1: all of them). False when some of these are forgotten.
   bool follow(std::shared_ptr<HttpExchange> exchange, int64_t after);
 
@@ -32,6 +34,9 @@ class ResponseEvents {
   size_t bytes() const;
 
  private:
+  void append(OrderedJson event);
+  void finish();
+
   const size_t most_bytes_;
   mutable std::mutex mutex_;
   std::vector<std::string> events_;  // as server-sent ones; the first has number `first_`
