@@ -43,7 +43,8 @@ TEST(ServedPresets, SayWhatRequestsDoNot) {
   EXPECT_EQ(counted["count"], kind.second);
 
   std::map<std::string, OrderedJson> models;
-  for (const auto& model : server.json("GET", "/v1/models")["data"]) models[model["id"]] = model;
+  const OrderedJson list = server.json("GET", "/v1/models");
+  for (const OrderedJson& model : list["data"]) models[model["id"].get<std::string>()] = model;
   EXPECT_EQ(models["short"]["context"], 4096);  // the model it shares
   EXPECT_EQ(models["own"]["context"], 256);
 }
