@@ -230,7 +230,8 @@ int serve(const ServeArguments& arguments) {
     for (const ModelEntry::Preset& preset : entry.presets) names.push_back(preset.name);
   }
   const auto metrics = std::make_shared<Metrics>();
-  const auto host = std::make_shared<ModelHost>(entries, static_cast<int64_t>(arguments.memory), keep_seconds(arguments));
+  const auto host =
+      std::make_shared<ModelHost>(entries, static_cast<int64_t>(arguments.memory), keep_seconds(arguments));
   const std::shared_ptr<Journal> journal = open_journal(arguments);
   if (journal) tell_journal(*journal);
   const ServedLoad load{arguments.quantize, arguments.device, arguments.aligner};

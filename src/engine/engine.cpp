@@ -24,9 +24,7 @@ std::vector<std::shared_ptr<Task>> tasks_in(const Scheduler& scheduler) {
   return tasks;
 }
 
-Error no_memory(std::string_view what) {
-  return {ErrorCode::kOutOfMemory, cat("there was no memory for ", what)};
-}
+Error no_memory(std::string_view what) { return {ErrorCode::kOutOfMemory, cat("there was no memory for ", what)}; }
 
 double seconds_between(EngineClock::time_point from, EngineClock::time_point to) {
   return std::chrono::duration<double>(to - from).count();

@@ -54,7 +54,7 @@ struct ModelStatus {
   int64_t bytes = 0;    // kReady: weights and cache
   int64_t created = 0;  // Unix seconds of the file
   int64_t file_bytes = 0;
-  std::string format;  // "gguf" or "safetensors"
+  std::string format;                                            // "gguf" or "safetensors"
   std::optional<std::chrono::system_clock::time_point> expires;  // when it is unloaded if nobody uses it
 };
 
@@ -105,7 +105,7 @@ class ModelHost {
       double seconds = 0;
       std::chrono::steady_clock::time_point since;
     };
-    std::map<std::string, Kept> kept;                // by client; empty: as nobody has used it, it stays
+    std::map<std::string, Kept> kept;  // by client; empty: as nobody has used it, it stays
     std::chrono::steady_clock::time_point last_busy;
     std::optional<std::chrono::steady_clock::time_point> expiry() const;  // empty: never
     EngineRef engine;

@@ -254,11 +254,16 @@ TEST_F(Background, StreamsWhatIsComputed) {
     EXPECT_EQ(json_of(events[i])["type"], events[i].name);
     if (names.empty() || names.back() != events[i].name) names.push_back(events[i].name);
   }
-  const std::vector<std::string> right = {
-      "response.created",         "response.queued",           "response.in_progress",
-      "response.output_item.added", "response.content_part.added", "response.output_text.delta",
-      "response.output_text.done",  "response.content_part.done",  "response.output_item.done",
-      "response.completed"};
+  const std::vector<std::string> right = {"response.created",
+                                          "response.queued",
+                                          "response.in_progress",
+                                          "response.output_item.added",
+                                          "response.content_part.added",
+                                          "response.output_text.delta",
+                                          "response.output_text.done",
+                                          "response.content_part.done",
+                                          "response.output_item.done",
+                                          "response.completed"};
   EXPECT_EQ(names, right);
   EXPECT_EQ(deltas_of(events), "348 + 275 = 623");
   const OrderedJson first = json_of(events.front())["response"], last = json_of(events.back())["response"];

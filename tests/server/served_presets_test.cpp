@@ -21,10 +21,9 @@ TEST(ServedPresets, SayWhatRequestsDoNot) {
   const ServeProcess server(folder.path(), {"ember", "short", "own=small"},
                             {cat("XDG_CONFIG_HOME=", folder.path().string())});
   const auto ask = [&](std::string_view model, std::string_view more = {}, std::string_view first = {}) {
-    const OrderedJson answer =
-        server.json("POST", "/v1/chat/completions",
-                    cat(R"({"model": ")", model, R"(", "messages": [)", first,
-                        R"({"role": "user", "content": "Who are you?"}])", more, "}"));
+    const OrderedJson answer = server.json("POST", "/v1/chat/completions",
+                                           cat(R"({"model": ")", model, R"(", "messages": [)", first,
+                                               R"({"role": "user", "content": "Who are you?"}])", more, "}"));
     return std::pair(answer["choices"][0]["message"]["content"].get<std::string>(),
                      answer["usage"]["prompt_tokens"].get<int64_t>());
   };
@@ -38,8 +37,8 @@ TEST(ServedPresets, SayWhatRequestsDoNot) {
   EXPECT_GT(kind.second, tokens);
   EXPECT_EQ(ask("own"), kind);
   EXPECT_EQ(ask("own", {}, kSystem), kind);
-  const OrderedJson counted =
-      server.json("POST", "/tokenize", R"({"model": "own", "messages": [{"role": "user", "content": "Who are you?"}]})");
+  const OrderedJson counted = server.json(
+      "POST", "/tokenize", R"({"model": "own", "messages": [{"role": "user", "content": "Who are you?"}]})");
   EXPECT_EQ(counted["count"], kind.second);
 
   std::map<std::string, OrderedJson> models;

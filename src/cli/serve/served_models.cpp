@@ -35,8 +35,8 @@ ModelEntry served_model(const std::string& text, std::string_view built_in) {
   const std::string other = other_kind_of_file(found.path);
   if (!other.empty()) throw Error(ErrorCode::kBadFile, cat(found.path.string(), ": ", other));
   entry.path = found.path;
-  entry.name = has_name    ? text.substr(0, equals)
-               : preset    ? preset->name
+  entry.name = has_name     ? text.substr(0, equals)
+               : preset     ? preset->name
                : found.name ? found.name->text()
                             : model_label(found.path);
   if (entry.name.empty()) throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(text), ": the model has no name"));

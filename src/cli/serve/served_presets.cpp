@@ -116,9 +116,8 @@ void join_presets(std::vector<ModelEntry>& entries, const std::vector<const Pres
     ModelEntry& entry = entries[i];
     const auto& options = presets[i] ? presets[i]->options : std::vector<ConfigEntry>();
     const bool is_alike = presets[i] && std::none_of(options.begin(), options.end(), is_of_loading);
-    const auto first = std::find_if(joined.begin(), joined.end(), [&](const ModelEntry& other) {
-      return is_alike && other.path == entry.path;
-    });
+    const auto first = std::find_if(joined.begin(), joined.end(),
+                                    [&](const ModelEntry& other) { return is_alike && other.path == entry.path; });
     if (first == joined.end()) {
       joined.push_back(std::move(entry));
     } else {

@@ -102,9 +102,8 @@ RequestError Api::no_response(std::string_view id) const {
 void Api::stream_response(const Caller& caller, std::string_view id, int64_t after, const Exchange& exchange) {
   using Following = BackgroundQueue::Following;
   const auto forgotten = [&] {
-    return RequestError("starting_after",
-                        cat("the events of ", in_quotes(id), " behind number ", after,
-                            " are kept no more; ask for it without starting_after"));
+    return RequestError("starting_after", cat("the events of ", in_quotes(id), " behind number ", after,
+                                              " are kept no more; ask for it without starting_after"));
   };
   if (const auto stored = responses_->find(caller.key, id); stored && !stored->output.empty()) {
     if (after >= 0) throw forgotten();

@@ -13,7 +13,7 @@ namespace wick {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{500}, kShortOfMemory{10};
-constexpr size_t kMostRunning = 32;  // enough for a full batch, and there is room for clients that wait
+constexpr size_t kMostRunning = 32;   // enough for a full batch, and there is room for clients that wait
 constexpr int64_t kEventsBefore = 2;  // created, queued
 constexpr size_t kMostEndedEvents = 256, kMostEndedBytes = size_t{64} << 20;  // kept for clients that come back
 
@@ -226,7 +226,8 @@ BackgroundQueue::Following BackgroundQueue::follow(std::string_view owner, std::
                                                    const std::shared_ptr<HttpExchange>& exchange) const {
   const auto entry = find(owner, id);
   if (!entry) return Following::kUnknown;
-  if (const auto events = events_of(id)) return events->follow(exchange, after) ? Following::kYes : Following::kForgotten;
+  if (const auto events = events_of(id))
+    return events->follow(exchange, after) ? Following::kYes : Following::kForgotten;
   if (!entry->is_finished()) return Following::kWhole;
   if (after >= 0) return Following::kForgotten;
   replayed_events(OrderedJson::parse(*entry->response))->follow(exchange, after);
@@ -281,7 +282,7 @@ void BackgroundQueue::settle(Answers& answers) {
   std::erase_if(answers, [&](const Answer& answer) {
     const auto entry = journal_->find(answer.id);
     if (!is_running(answer.id) || !entry) return true;  // cancelled or deleted
-    if (entry->is_finished()) {  // just now; or by this, which then came no further
+    if (entry->is_finished()) {                         // just now; or by this, which then came no further
       end_events(answer.id, *entry->response);
       let_go(answer.id);
       return true;

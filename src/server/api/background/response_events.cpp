@@ -25,7 +25,8 @@ void ResponseEvents::append(OrderedJson event) {
   const int64_t number = next_++;
   if (number < first_ + std::ssize(events_)) return;
   event["sequence_number"] = number;
-  const std::string text = cat("event: ", event["type"].get_ref<const std::string&>(), "\ndata: ", to_text(event), "\n\n");
+  const std::string text =
+      cat("event: ", event["type"].get_ref<const std::string&>(), "\ndata: ", to_text(event), "\n\n");
   if (bytes_ + text.size() > most_bytes_) {
     events_.clear();
     first_ = number;
@@ -88,8 +89,7 @@ void add_part(ResponseEvents& events, const OrderedJson& item, size_t index, siz
   const bool is_message = item["type"] == "message";
   const std::string kind = is_message ? "response.output_text" : "response.reasoning_text";
   const auto event = [&](const std::string& type, OrderedJson more) {
-    OrderedJson all = {
-        {"type", type}, {"item_id", item["id"]}, {"output_index", index}, {"content_index", place}};
+    OrderedJson all = {{"type", type}, {"item_id", item["id"]}, {"output_index", index}, {"content_index", place}};
     all.update(more);
     events.add(std::move(all));
   };

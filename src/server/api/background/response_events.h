@@ -24,7 +24,7 @@ class ResponseEvents {
   void add(OrderedJson event);  // gets its number; ignored after the end
   // The next one has this number: the response is computed again. What is there already is not sent twice.
   void rewind(int64_t number);
-  void end();                   // streams end, and those to come do behind what there is
+  void end();  // streams end, and those to come do behind what there is
   // The same behind a last event. False: they have ended already.
   bool end_with(OrderedJson last);
   // Sends the events behind number `after` (-1: all of them). False when some of these are forgotten.

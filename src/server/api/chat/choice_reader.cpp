@@ -31,7 +31,8 @@ void ChoiceReader::keep(ResponseDelta& delta) {
   response_.content += delta.content;
   for (ToolCallDelta& part : delta.tool_calls) {
     if (part.index == response_.tool_calls.size()) {
-      if (part.id.empty()) part.id = ids_.of.empty() ? make_id(ids_.prefix) : cat(ids_.prefix, ids_.of, "_", part.index);
+      if (part.id.empty())
+        part.id = ids_.of.empty() ? make_id(ids_.prefix) : cat(ids_.prefix, ids_.of, "_", part.index);
       response_.tool_calls.push_back({part.id, part.name, {}});
     }
     response_.tool_calls[part.index].arguments += part.arguments;

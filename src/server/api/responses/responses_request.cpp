@@ -129,7 +129,8 @@ const Fields<ResponsesRequest>& ResponsesRequest::fields() {
           .add("text", &R::text, "What the answer's text is to be.")
           .add("reasoning", &R::reasoning, "How much thinking.")
           .add("metadata", &R::metadata, "Sent back as it is.")
-          .add("background", &R::background, "Answer later, at GET /v1/responses/{id}; with stream, there, too. Needs --journal.")
+          .add("background", &R::background,
+               "Answer later, at GET /v1/responses/{id}; with stream, there, too. Needs --journal.")
           .add("store", &R::store, "Keep the response for a while, to be asked for again and continued.")
           .add("previous_response_id", &R::previous_response_id, "A response that was kept: input continues it.")
           .add("include", &R::include, "What the response also tells.")
