@@ -86,6 +86,14 @@ ProcessResult run_process(const std::filesystem::path& program, const std::vecto
   return {code, contents(output.get()), contents(errors.get())};
 }
 
+bool open_page(const std::string& target) {
+  // In the background of a shell, it lives on and need not be waited for.
+  constexpr char kScript[] =
+      "program=$(command -v xdg-open || command -v open || command -v wslview) || exit 1; "
+      "\"$program\" \"$0\" < /dev/null > /dev/null 2>&1 &";
+  return run_process("/bin/sh", {"-c", kScript, target}).exit_code == 0;
+}
+
 std::filesystem::path executable_folder() {
   std::error_code problem;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", problem);

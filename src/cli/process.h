@@ -16,6 +16,10 @@ struct ProcessResult {
 ProcessResult run_process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                           const std::vector<std::string>& environment = {});
 
+// Has the desktop open a page, by its address or as a file, and does not wait. False: there is no program for it.
+bool open_page(const std::string& target);
+inline constexpr char kNothingOpensPages[] = "nothing here opens pages (xdg-open, open or wslview would)";
+
 // The folder of the running executable.
 std::filesystem::path executable_folder();
 

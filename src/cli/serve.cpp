@@ -12,15 +12,19 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/device_option.h"
 #include "cli/model_arguments.h"
 #include "cli/models/running_servers.h"
+#include "cli/process.h"
 #include "cli/serve/served_models.h"
+#include "cli/serve/served_presets.h"
 #include "cli/shared_options.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/terminal.h"
 #include "server/api/api.h"
+#include "server/api/ollama/ollama_kinds.h"
 #include "server/heap_limits.h"
 #include "server/http/http_server.h"
 #include "server/journal.h"
@@ -46,8 +50,8 @@ struct ServeArguments {
   uint64_t journal_size = uint64_t{256} << 20;
   int threads = 0;
   std::string device = "cpu";
-  bool no_prefix_cache = false, log_contents = false, inspect = false;
-  std::string steering, probes, autoencoders;
+  bool no_prefix_cache = false, log_contents = false, inspect = false, open = false;
+  std::string steering, probes, autoencoders, keep_alive;
 };
 
 EngineOptions engine_options(const ServeArguments& arguments) {
@@ -95,8 +99,15 @@ std::vector<LoraChoice> loras_of(const ServeArguments& arguments) {
 
 std::vector<ModelEntry> entries_of(const ServeArguments& arguments) {
   std::vector<ModelEntry> entries;
-  for (const std::string& text : arguments.models) entries.push_back(served_model(text));
-  if (entries.empty()) entries.push_back(served_model("ember"));
+  std::vector<const Preset*> presets;
+  for (const std::string& text : arguments.models) {
+    entries.push_back(served_model(text));
+    presets.push_back(served_preset(text));
+  }
+  if (entries.empty()) {
+    entries.emplace_back().name = "ember";
+    presets.push_back(nullptr);
+  }
   if (entries.size() > 1 && !(arguments.loras.empty() && arguments.adapters.empty())) {
     throw Error(ErrorCode::kInvalidArgument, "--lora and --adapter are for a server of one language model");
   }
@@ -109,6 +120,10 @@ std::vector<ModelEntry> entries_of(const ServeArguments& arguments) {
     entry.load.notice = warn;
     entry.engine = engine;
   }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (presets[i]) apply_preset(*presets[i], entries[i]);
+  }
+  join_presets(entries, presets);
   return entries;
 }
 
@@ -127,6 +142,16 @@ HttpServerOptions server_options(const ServeArguments& arguments, const std::sha
     options.log = std::make_shared<RequestLog>(arguments.log, bodies);
   }
   return options;
+}
+
+double keep_seconds(const ServeArguments& arguments) {
+  if (arguments.keep_alive.empty()) return kKeepForever;
+  const auto seconds = duration_seconds(arguments.keep_alive);
+  if (!seconds) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("--keep-alive is ", in_quotes(arguments.keep_alive), ", expected a duration like 10m or 1h30m"));
+  }
+  return *seconds;
 }
 
 // Null without --inspect.
@@ -200,9 +225,13 @@ int serve(const ServeArguments& arguments) {
   if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
   const std::vector<ModelEntry> entries = entries_of(arguments);
   std::vector<std::string> names;
-  for (const ModelEntry& entry : entries) names.push_back(entry.name);
+  for (const ModelEntry& entry : entries) {
+    names.push_back(entry.name);
+    for (const ModelEntry::Preset& preset : entry.presets) names.push_back(preset.name);
+  }
   const auto metrics = std::make_shared<Metrics>();
-  const auto host = std::make_shared<ModelHost>(entries, static_cast<int64_t>(arguments.memory));
+  const auto host =
+      std::make_shared<ModelHost>(entries, static_cast<int64_t>(arguments.memory), keep_seconds(arguments));
   const std::shared_ptr<Journal> journal = open_journal(arguments);
   if (journal) tell_journal(*journal);
   const ServedLoad load{arguments.quantize, arguments.device, arguments.aligner};
@@ -233,6 +262,7 @@ int serve(const ServeArguments& arguments) {
                      Colour::kDim));
   const ServerNote note({getpid(), server.url(), names, std::time(nullptr)});
   preload(*host, arguments, names);
+  if (arguments.open && !open_page(server.url())) warn(kNothingOpensPages);
   while (watch.signal() == 0) {
     std::this_thread::sleep_for(kPoll);
     if (reload_watch.take()) reload(server, arguments);
@@ -250,7 +280,7 @@ void add_serve(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<ServeArguments>();
   ServeArguments& a = *arguments;
   command->add_option("MODEL", a.models,
-                      "Models to offer, as PATH or NAME=PATH; the first is loaded at once (default: Ember)");
+                      "Models to offer, as PATH, NAME=PATH or a preset; the first is loaded at once (default: Ember)");
   command
       ->add_option("--speech-model", a.speech_models,
                    "A model for /v1/audio/transcriptions, as PATH or NAME=PATH; may be repeated (also: ember-asr)")
@@ -274,6 +304,7 @@ void add_serve(CLI::App& app, Action& action) {
   command->add_option("--port", a.port, "Port to listen at; 0: any that is free (default: 8080)")
       ->check(CLI::Range(0, 65535).description(""))
       ->type_name("PORT");
+  command->add_flag("--open", a.open, "Have the browser show the page");
   command
       ->add_option("--api-keys", a.api_keys,
                    "Ask for a key; the file has one per line, or \"name: key\", and what it may have")
@@ -300,6 +331,11 @@ void add_serve(CLI::App& app, Action& action) {
   command->add_option("--memory", a.memory, "What all models may take, e.g. 12GiB (default: 3/4 of what is free)")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("BYTES")
+      ->group(kModel);
+  command
+      ->add_option("--keep-alive", a.keep_alive,
+                   "Unload a model that nobody uses for this long, e.g. 10m (default: when memory is wanted)")
+      ->type_name("DURATION")
       ->group(kModel);
   command->add_option("--preload", a.preload, "Load at start: first (default), all or none")
       ->check(CLI::IsMember({"first", "all", "none"}).description(""))

@@ -15,6 +15,17 @@ using Lock = std::lock_guard<std::mutex>;
 
 constexpr int64_t kSettledSteps = 8;  // passes after which an engine is taken to be used for long
 
+// All that run or wait.
+std::vector<std::shared_ptr<Task>> tasks_in(const Scheduler& scheduler) {
+  std::vector<std::shared_ptr<Task>> tasks;
+  for (const auto* list : {&scheduler.running(), &scheduler.waiting()}) {
+    for (const auto& sequence : *list) tasks.push_back(sequence->task);
+  }
+  return tasks;
+}
+
+Error no_memory(std::string_view what) { return {ErrorCode::kOutOfMemory, cat("there was no memory for ", what)}; }
+
 double seconds_between(EngineClock::time_point from, EngineClock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -38,14 +49,15 @@ bool Engine::step() {
   std::unique_lock computing(compute_mutex(), std::defer_lock);
   if (options_.locks_compute) computing.lock();
   const auto start = EngineClock::now();
-  std::optional<Step> step = take_ahead();
-  if (!step) step = plan();
-  const bool emits_late = !step->plan.empty() && may_emit_late();
-  if (!emits_late) emit();
-  if (step->plan.empty()) return false;
-  const Tasks tasks = tasks_of(step->plan);  // outlive their sequences
-  const ArenaScope scope(arena_);
+  Tasks tasks;  // of the pass; outlive their sequences
   try {
+    std::optional<Step> step = take_ahead();
+    if (!step) step = plan();
+    const bool emits_late = !step->plan.empty() && may_emit_late();
+    if (!emits_late) emit();
+    if (step->plan.empty()) return false;
+    tasks = tasks_of(step->plan);
+    const ArenaScope scope(arena_);
     forward(*step);
     run_ahead(*step);
     if (emits_late) emit();
@@ -55,7 +67,11 @@ bool Engine::step() {
   } catch (const Error& error) {
     fail_all(tasks, error);
   } catch (const std::bad_alloc&) {
-    fail_all(tasks, Error(ErrorCode::kOutOfMemory, "there was no memory for a pass"));
+    if (tasks.empty()) {  // a plan was left halfway
+      const Lock lock(state_mutex_);
+      tasks = tasks_in(scheduler_);
+    }
+    fail_all(tasks, no_memory("a pass"));
   }
   return true;
 }
@@ -216,13 +232,17 @@ void Engine::take_in() {
   }
   for (std::shared_ptr<Task>& task : submissions) {
     ++counters_.submitted;
-    if (tasks_.try_join(*task)) {
-      ++counters_.coalesced;
-      continue;
-    }
-    tasks_.open(task);
     current_ = std::move(task);
-    current_->begin(*this);
+    try {
+      if (tasks_.try_join(*current_)) {
+        ++counters_.coalesced;
+        continue;
+      }
+      tasks_.open(current_);
+      current_->begin(*this);
+    } catch (const std::bad_alloc&) {
+      fail(current_, no_memory("the request"));
+    }
   }
   current_.reset();  // a listener may hold the engine
   for (const RequestId id : cancels) {
@@ -345,7 +365,13 @@ void Engine::note_busy() {
 
 EngineThread::EngineThread(Engine& engine)
     : engine_(engine), thread_([&engine] {
-        while (engine.wait()) engine.step();
+        while (engine.wait()) {
+          try {
+            engine.step();
+          } catch (const std::bad_alloc&) {  // not even for saying so: later there may be
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+          }
+        }
       }) {}
 
 EngineThread::~EngineThread() {

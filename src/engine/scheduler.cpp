@@ -14,6 +14,11 @@ void insert_by_rank(std::vector<std::unique_ptr<Sequence>>& list, std::unique_pt
   list.insert(std::upper_bound(list.begin(), list.end(), sequence, is_before), std::move(sequence));
 }
 
+// Nothing throws where sequences go from one list to the other: each has room for all.
+void make_room(std::vector<std::unique_ptr<Sequence>>& list, size_t count) {
+  if (list.capacity() < count) list.reserve(2 * count);
+}
+
 std::unique_ptr<Sequence> take_from(std::vector<std::unique_ptr<Sequence>>& list, const Sequence& sequence) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const auto& each) { return each.get() == &sequence; });
   std::unique_ptr<Sequence> taken = std::move(*found);
@@ -43,6 +48,7 @@ Sequence& Scheduler::add(std::unique_ptr<Sequence> sequence, double now) {
   if (options_.policy == SchedulePolicy::kPriority) {
     sequence->rank -= kAgeingSeconds * static_cast<double>(sequence->task->priority());
   }
+  for (List* list : {&running_, &waiting_}) make_room(*list, running_.size() + waiting_.size() + 1);
   sequence->client = &counters_.enter(sequence->task->client());
   Sequence& added = *sequence;
   insert_by_rank(waiting_, std::move(sequence));
@@ -52,6 +58,7 @@ Sequence& Scheduler::add(std::unique_ptr<Sequence> sequence, double now) {
 Sequence& Scheduler::add_fork(const Sequence& from, std::unique_ptr<Sequence> sequence) {
   sequence->rank = from.rank;
   sequence->reached = from.reached;
+  for (List* list : {&running_, &waiting_}) make_room(*list, running_.size() + waiting_.size() + 1);
   sequence->client = &counters_.enter(sequence->task->client());
   Sequence& added = *sequence;
   if (!from.is_running()) {  // what it had is computed again

@@ -14,8 +14,8 @@ bool TaskTable::try_join(Task& task) {
 }
 
 void TaskTable::open(std::shared_ptr<Task> task) {
-  if (task->key() != 0) by_key_.emplace(task->key(), task);
   task->is_open = true;
+  if (task->key() != 0) by_key_.emplace(task->key(), task);
   tasks_.emplace(task->id, std::move(task));
 }
 
@@ -37,8 +37,7 @@ void TaskTable::close(const std::shared_ptr<Task>& task) {
 }
 
 void TaskTable::notify() {
-  for (const auto& task : to_notify_) task->notify();
-  to_notify_.clear();
+  for (; !to_notify_.empty(); to_notify_.erase(to_notify_.begin())) to_notify_.front()->notify();
 }
 
 }  // namespace wick

@@ -39,6 +39,14 @@ int64_t unix_seconds(const fs::path& path) {
 // Who has just been answered, or looks at an engine, lets go of it within this time.
 constexpr std::chrono::milliseconds kLettingGo{200}, kLookAgain{5};
 
+using Clock = std::chrono::steady_clock;
+constexpr size_t kMostKeepers = 1024;              // clients beyond that are one
+constexpr double kLongestKeep = 10 * 365 * 86400;  // seconds; longer is forever
+
+Clock::duration seconds_of(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 int64_t built_in_bytes() { return has_ember() ? static_cast<int64_t>(ember_files().model.size()) : 0; }
 
 int64_t default_budget() { return machine_info().memory_available.value_or(int64_t{8} << 30) / 4 * 3; }
@@ -55,11 +63,16 @@ std::string_view to_string(ModelState state) {
   return "?";
 }
 
-ModelHost::ModelHost(std::vector<ModelEntry> models, int64_t bytes) : bytes_(bytes > 0 ? bytes : default_budget()) {
+ModelHost::ModelHost(std::vector<ModelEntry> models, int64_t bytes, double keep_seconds)
+    : bytes_(bytes > 0 ? bytes : default_budget()), keep_seconds_(keep_seconds) {
   if (models.empty()) throw Error(ErrorCode::kInvalidArgument, "a server needs a model");
   for (ModelEntry& model : models) {
-    if (find(model.name)) {
-      throw Error(ErrorCode::kInvalidArgument, cat("two models are called '", model.name, "'"));
+    std::vector<std::string> names = {model.name};
+    for (const ModelEntry::Preset& preset : model.presets) names.push_back(preset.name);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (find(names[i]) || std::count(names.begin(), names.end(), names[i]) > 1) {
+        throw Error(ErrorCode::kInvalidArgument, cat("two models are called '", names[i], "'"));
+      }
     }
     slots_.push_back(std::make_unique<Slot>());
     slots_.back()->created = unix_seconds(model.path);
@@ -86,6 +99,9 @@ ModelHost::~ModelHost() {
 ModelHost::Slot* ModelHost::find(std::string_view name) const {
   for (const auto& slot : slots_) {
     if (slot->entry.name == name) return slot.get();
+    for (const ModelEntry::Preset& preset : slot->entry.presets) {
+      if (preset.name == name) return slot.get();
+    }
     for (const LoraChoice& lora : slot->entry.load.loras) {
       if (!lora.name.empty() && cat(slot->entry.name, ":", lora.name) == name) return slot.get();
     }
@@ -96,7 +112,19 @@ ModelHost::Slot* ModelHost::find(std::string_view name) const {
 std::string ModelHost::adapter_of(std::string_view name) const {
   const Slot* slot = find(name);
   if (!slot || slot->entry.name == name) return {};
+  for (const ModelEntry::Preset& preset : slot->entry.presets) {
+    if (preset.name == name) return {};
+  }
   return std::string(name.substr(slot->entry.name.size() + 1));
+}
+
+std::shared_ptr<const RequestDefaults> ModelHost::defaults_of(std::string_view name) const {
+  const Slot* slot = find(name);
+  if (!slot) return nullptr;
+  for (const ModelEntry::Preset& preset : slot->entry.presets) {
+    if (preset.name == name) return preset.defaults;
+  }
+  return slot->entry.defaults;
 }
 
 std::string ModelHost::unknown(std::string_view name) const {
@@ -119,7 +147,17 @@ std::vector<ModelStatus> ModelHost::list() const {
     status.created = slot->created;
     status.file_bytes = slot->file_bytes;
     status.format = slot->entry.path.extension() == ".gguf" ? "gguf" : "safetensors";
+    if (const auto expiry = slot->engine ? slot->expiry() : std::nullopt) {
+      const auto left = std::max(*expiry - Clock::now(), Clock::duration::zero());
+      status.expires =
+          std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(left);
+    }
     list.push_back(status);
+    for (const ModelEntry::Preset& preset : slot->entry.presets) {
+      list.push_back(status);
+      list.back().name = preset.name;
+      list.back().bytes = 0;  // counted with the model
+    }
     for (const LoraChoice& lora : slot->entry.load.loras) {
       if (lora.name.empty()) continue;
       status.name = cat(slot->entry.name, ":", lora.name);
@@ -136,12 +174,60 @@ ModelHost::EngineRef ModelHost::loaded(std::string_view name) const {
   return slot ? slot->engine : nullptr;
 }
 
-void ModelHost::use(std::string_view name, Ready ready) {
+std::optional<Clock::time_point> ModelHost::Slot::expiry() const {
+  std::optional<Clock::time_point> last;
+  for (const auto& [client, kept] : kept) {
+    if (kept.seconds < 0) return std::nullopt;
+    const auto end = std::max(kept.since, last_busy) + seconds_of(kept.seconds);
+    last = last ? std::max(*last, end) : end;
+  }
+  return last;
+}
+
+void ModelHost::keep(Slot& slot, const std::string& client, double seconds) {
+  const bool is_known = slot.kept.contains(client) || slot.kept.size() < kMostKeepers;
+  if (!(seconds <= kLongestKeep)) seconds = kKeepForever;
+  slot.kept[is_known ? client : std::string()] = {seconds, Clock::now()};
+}
+
+void ModelHost::let_go(std::string_view name, const std::string& client) {
+  const std::lock_guard lock(mutex_);
+  Slot* slot = find(name);
+  if (!slot) throw Error(ErrorCode::kInvalidArgument, unknown(name));
+  if (slot->engine) keep(*slot, client, 0);
+  news_.notify_all();
+}
+
+// Unloads those that nobody uses or wishes to stay; when to look again.
+std::optional<Clock::time_point> ModelHost::unload_unwanted(std::unique_lock<std::mutex>& lock) {
+  constexpr std::chrono::milliseconds kSoon{20}, kLate{1000};
+  const auto now = Clock::now();
+  std::optional<Clock::time_point> next;
+  for (const auto& slot : slots_) {
+    if (!slot->engine || slot->state != ModelState::kReady) continue;
+    const bool is_idle = slot->engine->is_idle();
+    if (!is_idle) slot->last_busy = now;
+    const auto expiry = slot->expiry();
+    if (!expiry) continue;
+    if (*expiry <= now && is_idle && slot->engine.use_count() == 1) {
+      take_apart(lock, *slot);
+      continue;
+    }
+    const auto look = is_idle && *expiry > now ? *expiry : now + (*expiry > now + kLate ? kLate : kSoon);
+    next = next ? std::min(*next, look) : look;
+  }
+  return next;
+}
+
+void ModelHost::use(std::string_view name, Ready ready, const KeepWish& wish) {
   EngineRef engine;
   {
     const std::lock_guard lock(mutex_);
     if (Slot* slot = find(name)) {
       slot->last_use = ++uses_;
+      const double seconds = wish.seconds.value_or(keep_seconds_);
+      if (!wish.client.empty() || seconds >= 0) keep(*slot, wish.client, seconds);
+      if (seconds >= 0) news_.notify_all();
       engine = slot->engine;
       if (engine && !engine->model().model().problem().empty()) engine.reset();  // to be loaded again
       if (!engine) {
@@ -162,16 +248,23 @@ void ModelHost::use(std::string_view name, Ready ready) {
 }
 
 void ModelHost::load_loop() {
-  while (true) {
-    Slot* slot = nullptr;
-    {
-      std::unique_lock lock(mutex_);
-      news_.wait(lock, [&] { return is_stopping_ || !to_load_.empty(); });
-      if (is_stopping_) return;
-      slot = to_load_.front();
+  std::unique_lock lock(mutex_);
+  while (!is_stopping_) {
+    if (!to_load_.empty()) {
+      Slot* slot = to_load_.front();
       to_load_.pop_front();
+      lock.unlock();
+      load(*slot);
+      lock.lock();
+      continue;
     }
-    load(*slot);
+    const auto next = unload_unwanted(lock);
+    if (is_stopping_ || !to_load_.empty()) continue;  // came meanwhile
+    if (next) {
+      news_.wait_until(lock, *next);
+    } else {
+      news_.wait(lock);
+    }
   }
 }
 
@@ -257,15 +350,21 @@ void ModelHost::make_room(std::unique_lock<std::mutex>& lock, const Slot& slot, 
                   cat("'", slot.entry.name, "' needs ", bytes_text(bytes), " and the models in use leave ",
                       bytes_text(std::max<int64_t>(bytes_ - (used - bytes), 0)), " of ", bytes_text(bytes_)));
     }
-    Slot gone;  // taken apart without the lock: its thread may have a pass to end
-    gone.engine = std::move(oldest->engine);
-    gone.thread = std::move(oldest->thread);
-    oldest->state = ModelState::kUnloaded;
-    oldest->bytes = 0;
-    lock.unlock();
-    unload(gone);
-    lock.lock();
+    take_apart(lock, *oldest);
   }
+}
+
+// Without the lock: its thread may have a pass to end.
+void ModelHost::take_apart(std::unique_lock<std::mutex>& lock, Slot& slot) {
+  Slot gone;
+  gone.engine = std::move(slot.engine);
+  gone.thread = std::move(slot.thread);
+  slot.state = ModelState::kUnloaded;
+  slot.bytes = 0;
+  slot.kept.clear();
+  lock.unlock();
+  unload(gone);
+  lock.lock();
 }
 
 void ModelHost::unload(Slot& slot) {

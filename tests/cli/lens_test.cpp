@@ -1,12 +1,16 @@
 // Runs `wick lens` as a user does and compares its numbers with the library's.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "cli/process.h"
 #include "formats/safetensors/safetensors_writer.h"
 #include "interp/attribution.h"
 #include "interp/probes/logit_lens.h"
 #include "interp/run_with_cache.h"
 #include "interp/text_measures.h"
+#include "support/comes_true.h"
 #include "support/microscope_runs.h"
 #include "support/needs_ember.h"
 #include "support/places.h"
@@ -114,6 +118,23 @@ TEST_F(LensCommand, WritesAPage) {
   EXPECT_EQ(well_formed(page), "");
   EXPECT_FALSE(contains(page, "<script>alert"));
   EXPECT_TRUE(contains(page, "Length of the residual stream"));
+}
+
+// What opens pages on this machine is told which, and not waited for.
+TEST_F(LensCommand, HasTheBrowserOpenThePage) {
+  const std::filesystem::path opener = folder_.path() / "xdg-open", opened = folder_.path() / "opened";
+  std::ofstream(opener) << "#!/bin/sh\necho \"$1\" > " << opened.string() << "\nsleep 30\n";
+  std::filesystem::permissions(opener, std::filesystem::perms::owner_all);
+  const std::string path = (folder_.path() / "a page.html").string();
+  const std::vector<std::string> words = {"lens", "-p", "Hi", "--html", path, "--open"};
+  const auto result = run_process(WICK_PROGRAM, words, {cat("PATH=", folder_.path().string(), ":/usr/bin:/bin")});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_TRUE(comes_true([&] { return std::filesystem::exists(opened) && text_of_file(opened) == path + "\n"; }));
+  std::filesystem::remove(opener);
+  const auto none = run_process(WICK_PROGRAM, words, {cat("PATH=", folder_.path().string())});
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_TRUE(contains(none.errors, "nothing here opens pages")) << none.errors;
+  EXPECT_EQ(lens({"-p", "Hi", "--open"}).exit_code, 2);
 }
 
 TEST_F(LensCommand, RefusesInOneSentence) {

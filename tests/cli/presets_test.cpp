@@ -106,5 +106,12 @@ TEST_F(PresetProgram, StandsForAModelWithSettings) {
       << unknown.errors;
 }
 
+TEST_F(PresetProgram, AServerTakesWhatItCan) {
+  const auto refused = wick("[presets.shaped]\ngrammar = \"x\"\n", {"serve", "shaped", "--port", "0"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.errors.find("config.toml:2: wick serve takes no grammar of a preset"), std::string::npos)
+      << refused.errors;
+}
+
 }  // namespace
 }  // namespace wick

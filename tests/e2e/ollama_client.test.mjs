@@ -100,6 +100,16 @@ test('models', async () => {
   assert.match((await client.version()).version, /^[0-9]+\.[0-9]+\.[0-9]+$/);
 });
 
+test('keeping and unloading a model', async () => {
+  const other = new Ollama({host: await serve()});
+  assert.equal((await other.generate({model, prompt: '', keep_alive: '5m'})).done_reason, 'load');
+  const [kept] = (await other.ps()).models;
+  assert.ok(Math.abs(new Date(kept.expires_at) - Date.now() - 300e3) < 60e3);
+  assert.equal((await other.generate({model, prompt: '', keep_alive: 0})).done_reason, 'unload');
+  for (let tries = 0; tries < 100 && (await other.ps()).models.length > 0; ++tries) await new Promise((wake) => setTimeout(wake, 20));
+  assert.deepEqual((await other.ps()).models, []);
+});
+
 test('stopping a stream', async () => {
   const stream = await client.chat({model, messages: [{role: 'user', content: 'Tell me a story.'}], stream: true});
   setTimeout(() => stream.abort(), 20);

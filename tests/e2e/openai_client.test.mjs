@@ -149,6 +149,28 @@ test('responses as a stream', async () => {
   assert.equal(collected.output[0].content[0].text, sumAnswer);
 });
 
+test('responses in the background as a stream that is taken up again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wick-journal-'));
+  const keeper = connect(await serve('--journal', join(folder, 'journal')));
+  const asked = {model, input: sum[0].content, temperature: 0, background: true};
+  const seen = [];
+  for await (const event of await keeper.responses.create({...asked, stream: true})) {
+    seen.push(event);
+    if (seen.length === 6) break; // goes away
+  }
+  const {id} = seen[0].response;
+  for await (const event of await keeper.responses.retrieve(id, {stream: true, starting_after: 5})) seen.push(event);
+  assert.deepEqual(seen.map((event) => event.sequence_number), seen.map((_, index) => index));
+  assert.deepEqual(seen.slice(0, 2).map((event) => event.type), ['response.created', 'response.queued']);
+  const text = seen.filter((event) => event.type === 'response.output_text.delta').map((event) => event.delta).join('');
+  assert.equal(text, sumAnswer);
+  assert.equal(seen.at(-1).type, 'response.completed');
+  assert.deepEqual((await keeper.responses.retrieve(id)).output, seen.at(-1).response.output);
+  const whole = await keeper.responses.stream({response_id: id}).finalResponse();
+  assert.equal(whole.output[0].content[0].text, sumAnswer);
+  rmSync(folder, {recursive: true});
+});
+
 test('responses that are kept and continued', async () => {
   const first = await client.responses.create({model, input: 'My name is Zoe.', temperature: 0});
   assert.deepEqual((await client.responses.retrieve(first.id)).output, first.output);

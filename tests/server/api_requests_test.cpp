@@ -73,6 +73,8 @@ TEST(ApiRequests, EveryMistakeHasItsSentenceAndItsParam) {
       {R"("response_format": {"type": "xml"})", "response_format.type",
        "response_format.type is 'xml', allowed are 'text', 'json_object', 'json_schema'"},
       {R"("response_format": {})", "response_format.type", "response_format.type is missing"},
+      {R"("response_format": {"type": "text", "member_order": "none"})", "response_format.member_order",
+       "response_format.member_order is 'none', allowed are 'schema', 'any'"},
       {R"("response_format": {"type": "json_schema"})", "response_format.json_schema",
        "response_format.json_schema is missing"},
       {R"("response_format": {"type": "json_schema", "json_schema": {"name": "x"}})",
@@ -261,8 +263,6 @@ TEST(ApiRequests, ResponsesRefuseWhatNeedsMemory) {
       {R"("truncation": "some")", "truncation", "truncation is 'some', allowed are 'auto', 'disabled'"},
       {R"("text": {"format": {"type": "json_schema", "schema": {}}})", "text.format.name",
        "text.format.name is missing"},
-      {R"("background": true, "stream": true)", "stream",
-       "stream is true, which a response in the background cannot be"},
       {R"("tools": [{"type": "web_search"}])", "tools[0].type", "tools[0].type is 'web_search', allowed is 'function'"},
       {R"("text": {"format": {"type": "json_schema"}})", "text.format.schema", "text.format.schema is missing"},
   };

@@ -107,14 +107,23 @@ TEST(ApiServer, ACallCanBeForced) {
 
 TEST(ApiServer, KeepsToASchema) {
   WICK_NEEDS_EMBER();
-  const char schema[] = R"("response_format": {"type": "json_schema", "json_schema": {"name": "person", "strict": true,
+  const auto format = [](std::string_view more) {
+    return cat(R"("response_format": {"type": "json_schema", "json_schema": {"name": "person", "strict": true,
       "schema": {"type": "object", "properties": {"age": {"type": "integer"}, "name": {"enum": ["Tom", "Ann"]}},
-                 "required": ["age", "name"], "additionalProperties": false}}})";
-  const OrderedJson answer = server().answer(kChat, ask("Give me JSON with name and age: Tom is 7 years old.", schema));
+                 "required": ["age", "name"], "additionalProperties": false}})",
+               more, "}");
+  };
+  const char question[] = "Give me JSON with name and age: Tom is 7 years old.";
+  const OrderedJson answer = server().answer(kChat, ask(question, format("")));
   const auto content = OrderedJson::parse(answer["choices"][0]["message"]["content"].get<std::string>());
   EXPECT_TRUE(content["age"].is_number_integer()) << content;
   EXPECT_TRUE(content["name"] == "Tom" || content["name"] == "Ann") << content;
   EXPECT_EQ(content.size(), 2u);
+  // The schema's order, and the one that the question suggests.
+  EXPECT_EQ(content.begin().key(), "age");
+  const OrderedJson any = server().answer(kChat, ask(question, format(R"(, "member_order": "any")")));
+  EXPECT_EQ(OrderedJson::parse(any["choices"][0]["message"]["content"].get<std::string>()),
+            OrderedJson({{"name", "Tom"}, {"age", 7}}));
 
   const OrderedJson object =
       server().answer(kChat, ask("Tell me a story.", R"("response_format": {"type": "json_object"},

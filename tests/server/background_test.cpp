@@ -16,6 +16,7 @@ const char kLong[] = R"({"input": "Tell me a story.", "background": true, "ignor
                          "max_output_tokens": 800})";
 
 OrderedJson json_of(const HttpAnswer& answer) { return OrderedJson::parse(answer.body); }
+OrderedJson json_of(const ServerEvent& event) { return OrderedJson::parse(event.data); }
 std::string path_of(const OrderedJson& response) { return cat("/v1/responses/", response["id"].get<std::string>()); }
 std::string text_of(const OrderedJson& response) {
   EXPECT_EQ(response["output"].size(), 1u) << response;
@@ -169,7 +170,12 @@ TEST_F(Background, MistakesOfFormAreToldAtOnce) {
   }
   EXPECT_EQ(server().post("/v1/responses/resp_x/cancel", "").status, 404);
   EXPECT_EQ(server().post("/v1/responses/resp_x", "").status, 404);
-  EXPECT_EQ(server().get("/v1/responses/resp_x?stream=true").status, 400);
+  EXPECT_EQ(server().get("/v1/responses/resp_x?stream=true").status, 404);
+  EXPECT_EQ(server().get("/v1/responses/resp_x?stream=yes").status, 400);
+  EXPECT_EQ(server().get("/v1/responses/resp_x?starting_after=2").status, 400);
+  for (const char* number : {"-1", "x", "9223372036854775807", ""}) {
+    EXPECT_EQ(server().get(cat("/v1/responses/resp_x?stream=true&starting_after=", number)).status, 400) << number;
+  }
   EXPECT_EQ(metric("wick_journal_responses"), 0);
 }
 
@@ -224,6 +230,135 @@ TEST_F(Background, WaitsForAModelThatIsNotOffered) {
   EXPECT_EQ(broken["status"], "failed");
   EXPECT_EQ(json_of(server().get("/v1/responses/resp_elsewhere"))["status"], "queued");
   EXPECT_EQ(json_of(server().post("/v1/responses/resp_elsewhere/cancel", ""))["status"], "cancelled");
+}
+
+const char kStreamedSum[] =
+    R"({"input": "What is 348 plus 275?", "temperature": 0, "background": true, "stream": true})";
+const char kStreamedLong[] = R"({"input": "Tell me a story.", "background": true, "stream": true, "ignore_eos": true,
+                                 "max_output_tokens": 300})";
+
+std::string deltas_of(const std::vector<ServerEvent>& events) {
+  std::string text;
+  for (const ServerEvent& event : events) {
+    if (event.name == "response.output_text.delta") text += json_of(event)["delta"].get<std::string>();
+  }
+  return text;
+}
+
+TEST_F(Background, StreamsWhatIsComputed) {
+  const std::vector<ServerEvent> events = server().stream(kResponses, kStreamedSum);
+  ASSERT_GT(events.size(), 10u);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(json_of(events[i])["sequence_number"], i);
+    EXPECT_EQ(json_of(events[i])["type"], events[i].name);
+    if (names.empty() || names.back() != events[i].name) names.push_back(events[i].name);
+  }
+  const std::vector<std::string> right = {"response.created",
+                                          "response.queued",
+                                          "response.in_progress",
+                                          "response.output_item.added",
+                                          "response.content_part.added",
+                                          "response.output_text.delta",
+                                          "response.output_text.done",
+                                          "response.content_part.done",
+                                          "response.output_item.done",
+                                          "response.completed"};
+  EXPECT_EQ(names, right);
+  EXPECT_EQ(deltas_of(events), "348 + 275 = 623");
+  const OrderedJson first = json_of(events.front())["response"], last = json_of(events.back())["response"];
+  EXPECT_EQ(first["status"], "queued");
+  EXPECT_EQ(last, get(first));
+  EXPECT_EQ(text_of(last), "348 + 275 = 623");
+  // The same as often as it is asked for, from any event on.
+  const std::string path = path_of(first);
+  const auto same = [&](size_t begin, const HttpAnswer& answer) {
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    const auto again = events_of(answer.body);
+    ASSERT_EQ(again.size(), events.size() - begin);
+    for (size_t i = 0; i < again.size(); ++i) EXPECT_EQ(again[i].data, events[begin + i].data);
+  };
+  same(0, server().get(path + "?stream=true"));
+  same(6, server().get(path + "?stream=true&starting_after=5"));
+  same(events.size(), server().get(path + "?stream=true&starting_after=1000"));
+}
+
+TEST_F(Background, AStreamThatIsLeftIsTakenUpAgain) {
+  HttpClient open = server().begin_stream(kResponses, kStreamedLong);
+  open.read_head();
+  std::string seen;
+  while (events_of(seen).size() < 12) seen += open.read_chunk().value();
+  open.close();
+  seen.resize(seen.rfind("\n\n") + 2);
+  std::vector<ServerEvent> events = events_of(seen);
+  const std::string path = path_of(json_of(events.front())["response"]);
+  const HttpAnswer rest = server().get(cat(path, "?stream=true&starting_after=", events.size() - 1));
+  ASSERT_EQ(rest.status, 200) << rest.body;
+  for (ServerEvent& event : events_of(rest.body)) events.push_back(std::move(event));
+  for (size_t i = 0; i < events.size(); ++i) EXPECT_EQ(json_of(events[i])["sequence_number"], i);
+  const OrderedJson last = json_of(events.back())["response"];
+  EXPECT_EQ(last["status"], "incomplete");
+  EXPECT_EQ(events.back().name, "response.incomplete");
+  EXPECT_EQ(deltas_of(events), text_of(last));
+}
+
+// It is computed again with its seed: what a client has seen stays true.
+TEST_F(Background, AStreamGoesOnAfterARestart) {
+  HttpClient open = server().begin_stream(kResponses, kStreamedLong);
+  open.read_head();
+  std::string seen;
+  while (events_of(seen).size() < 12) seen += open.read_chunk().value();
+  open.close();
+  seen.resize(seen.rfind("\n\n") + 2);
+  std::vector<ServerEvent> events = events_of(seen);
+  start();
+  const std::string path = path_of(json_of(events.front())["response"]);
+  const std::vector<ServerEvent> all = events_of(server().get(path + "?stream=true").body);
+  ASSERT_GT(all.size(), events.size());
+  for (size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].data, all[i].data);
+  EXPECT_EQ(deltas_of(all), text_of(json_of(all.back())["response"]));
+}
+
+TEST_F(Background, WhatIsOverIsStreamedFromTheJournal) {
+  const OrderedJson whole = result(ask(kSum));
+  const auto streamed = [&] { return server().get(path_of(whole) + "?stream=true"); };
+  const std::vector<ServerEvent> before = events_of(streamed().body);
+  start();
+  const std::vector<ServerEvent> events = events_of(streamed().body);
+  ASSERT_EQ(events.size(), before.size());
+  for (size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].data, before[i].data);
+  EXPECT_EQ(deltas_of(events), "348 + 275 = 623");
+  EXPECT_EQ(json_of(events.back())["response"], whole);
+  const HttpAnswer refused = server().get(path_of(whole) + "?stream=true&starting_after=3");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(json_of(refused)["error"]["param"], "starting_after");
+}
+
+TEST_F(Background, OnlyWhatWasAskedForAsAStreamIsOneBeforeItsEnd) {
+  const OrderedJson response = ask(kLong);
+  const HttpAnswer refused = server().get(path_of(response) + "?stream=true");
+  EXPECT_EQ(refused.status, 400) << refused.body;
+  server().post(path_of(response) + "/cancel", "");
+}
+
+TEST_F(Background, AStreamEndsWhenItsResponseIsCancelledOrDeleted) {
+  for (const bool cancels : {true, false}) {
+    HttpClient open = server().begin_stream(
+        kResponses, R"({"input": "Tell me a story.", "background": true, "stream": true, "ignore_eos": true,
+                        "max_output_tokens": 3000})");
+    open.read_head();
+    std::string seen;
+    while (events_of(seen).size() < 6) seen += open.read_chunk().value();
+    const std::string path = path_of(json_of(events_of(seen).front())["response"]);
+    if (cancels) {
+      EXPECT_EQ(server().post(path + "/cancel", "").status, 200);
+    } else {
+      EXPECT_EQ(server().client().request("DELETE", path).status, 200);
+    }
+    while (const auto chunk = open.read_chunk()) seen += *chunk;
+    EXPECT_EQ(events_of(seen).back().name == "response.cancelled", cancels);
+    EXPECT_EQ(server().get(path + "?stream=true").status, cancels ? 200 : 404);
+  }
 }
 
 TEST(BackgroundWithoutJournal, IsRefusedWithTheOption) {

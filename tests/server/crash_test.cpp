@@ -1,10 +1,6 @@
 // `wick serve --journal` is killed at random moments and started again, until everything that was accepted is done.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -16,73 +12,11 @@
 #include "support/comes_true.h"
 #include "support/errors.h"
 #include "support/needs_ember.h"
-#include "support/places.h"
-#include "support/sanitized.h"
+#include "support/serve_process.h"
 #include "support/temp_folder.h"
 
 namespace wick {
 namespace {
-
-// The program as a process of its own. Whatever happens, it does not outlive this object.
-class ServeProcess {
- public:
-  ServeProcess(const std::filesystem::path& folder, const std::vector<std::string>& options) {
-    const std::string output = (folder / "output").string();
-    std::vector<std::string> words = {WICK_PROGRAM, "serve", "--port", "0", "--kv-memory", "64MiB"};
-    words.insert(words.end(), options.begin(), options.end());
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    const int fd = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(fd, STDOUT_FILENO);
-      dup2(fd, STDERR_FILENO);
-      execv(WICK_PROGRAM, arguments.data());
-      _exit(127);
-    }
-    close(fd);
-    for (int i = 0; i < kSlowness * 1000 && port_ == 0; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      std::ifstream in(output);
-      output_.assign(std::istreambuf_iterator<char>(in), {});
-      const size_t at = output_.find("127.0.0.1:"), end = output_.find('\n', at);
-      if (at != std::string::npos && end != std::string::npos) port_ = std::stoi(output_.substr(at + 10, end - at));
-      if (waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1, i = kSlowness * 1000;
-    }
-    if (port_ != 0) return;
-    kill_it();
-    throw Error(ErrorCode::kIo, cat("wick serve does not start: ", output_));
-  }
-  ~ServeProcess() { kill_it(); }
-  void kill_it() {
-    if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-
-  const std::string& output() const { return output_; }  // up to the line that tells the port
-  HttpAnswer request(std::string_view method, std::string_view target, std::string_view body = {},
-                     const HttpClient::Fields& fields = {}) const {
-    return HttpClient(static_cast<uint16_t>(port_)).request(method, target, body, fields);
-  }
-  OrderedJson json(std::string_view method, std::string_view target, std::string_view body = {}) const {
-    const HttpAnswer answer = request(method, target, body);
-    EXPECT_EQ(answer.status, 200) << answer.body;
-    return OrderedJson::parse(answer.body);
-  }
-  int64_t metric(const std::string& name) const {
-    const std::string text = request("GET", "/metrics").body;
-    const size_t at = text.find(cat("\n", name, " "));
-    return at == std::string::npos ? 0 : std::stoll(text.substr(at + name.size() + 2));
-  }
-
- private:
-  pid_t pid_ = -1;
-  int port_ = 0;
-  std::string output_;
-};
 
 bool is_over(const OrderedJson& response) {
   return response["status"] == "completed" || response["status"] == "incomplete";

@@ -44,11 +44,14 @@ TEST_F(HostileClient, LongTextsDoNotHoldUpShortOnes) {
   std::atomic<int> refused{0};
   const Attack attack = [&](uint16_t port, const std::atomic<bool>& over) {
     for (int i = 0; i < 3 && !over; ++i) {
-      const HttpAnswer answer = HttpClient(port).request("POST", "/v1/chat/completions", body);
+      HttpClient client(port, HttpClient::Security::kPlain, kHostile);
+      const HttpAnswer answer = client.request("POST", "/v1/chat/completions", body);
       refused += answer.status == 400 || answer.status == 503;
     }
   };
-  const HonestReport report = under_attack(server.port(), attack, 8, 60, small_chat());
+  HonestRequest honest = small_chat();
+  honest.address = kHonest;
+  const HonestReport report = under_attack(server.port(), attack, 8, 60, honest);
   EXPECT_UNHURT(report, 5.0);
   EXPECT_GT(refused, 0);
 }
@@ -85,9 +88,14 @@ TEST_F(HostileClient, SoundOfFewSamplesIsRefused) {
   EXPECT_EQ(answer.status, 400);
   EXPECT_NE(answer.body.find("a sample rate of 1 Hz, outside 1000 to 768000"), std::string::npos) << answer.body;
   const Attack attack = [&](uint16_t port, const std::atomic<bool>&) {
-    for (int i = 0; i < 10; ++i) HttpClient(port).request("POST", forged.target, forged.body, forged.fields);
+    for (int i = 0; i < 10; ++i) {
+      HttpClient client(port, HttpClient::Security::kPlain, kHostile);
+      client.request("POST", forged.target, forged.body, forged.fields);
+    }
   };
-  EXPECT_UNHURT(under_attack(server.port(), attack, 8, 30, recording(8000, 8000)), 5.0);
+  HonestRequest honest = recording(8000, 8000);
+  honest.address = kHonest;
+  EXPECT_UNHURT(under_attack(server.port(), attack, 8, 30, honest), 5.0);
 }
 
 // Four hours of silence each, from somebody who leaves before they are heard.

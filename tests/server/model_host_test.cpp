@@ -4,6 +4,8 @@
 
 #include <future>
 
+#include "server/api/generation/request_defaults.h"
+#include "support/comes_true.h"
 #include "support/engine_requests.h"
 #include "support/errors.h"
 #include "support/model_fixtures.h"
@@ -19,11 +21,12 @@ struct Answered {
 };
 
 // Asks for a model and waits for the word.
-Answered use(ModelHost& host, const std::string& name) {
+Answered use(ModelHost& host, const std::string& name, const KeepWish& wish = {}) {
   std::promise<Answered> promise;
-  host.use(name, [&](ModelHost::EngineRef engine, const Error* error) {
+  const auto ready = [&](ModelHost::EngineRef engine, const Error* error) {
     promise.set_value({std::move(engine), error ? error->what() : ""});
-  });
+  };
+  host.use(name, ready, wish);
   return promise.get_future().get();
 }
 
@@ -104,6 +107,60 @@ TEST_F(ModelHostTest, OneThatIsBeingLetGoMakesRoom) {
     held.engine.reset();
     EXPECT_EQ(error.get_future().get(), "");
   }
+}
+
+TEST_F(ModelHostTest, WhatNobodyUsesIsUnloaded) {
+  ModelHost host({entry("one", 1 << 20), entry("two", 1 << 20)}, 0, 0.15);
+  const auto is_loaded = [&](size_t index) { return state_of(host, index) == ModelState::kReady; };
+  ASSERT_EQ(use(host, "one").error, "");
+  Answered held = use(host, "two", {"tom", 60});
+  EXPECT_TRUE(is_loaded(0) && host.list()[0].expires);
+  EXPECT_TRUE(comes_true([&] { return !is_loaded(0); }));
+  EXPECT_TRUE(is_loaded(1));
+  // One client's word is not another's, and who holds it keeps it.
+  use(host, "two", {"ann", 0});
+  host.let_go("two", "ann");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(is_loaded(1));
+  host.let_go("two", "tom");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(is_loaded(1));
+  held.engine.reset();
+  EXPECT_TRUE(comes_true([&] { return !is_loaded(1); }));
+  EXPECT_EQ(use(host, "two", {"tom", -1}).error, "");  // is loaded again
+  EXPECT_FALSE(host.list()[1].expires);
+  EXPECT_ERROR(host.let_go("four", "tom"), kInvalidArgument, "there is no model 'four'");
+}
+
+TEST_F(ModelHostTest, OneAtWorkIsNotUnloaded) {
+  ModelHost host({entry("one", 1 << 20)});
+  Answered one = use(host, "one", {"tom", 0});
+  EngineRequest request;
+  request.prompt = some_tokens(20, 1);
+  request.params.ignore_end = true;
+  request.params.max_new_tokens = 100;
+  std::promise<StopReason> reason;
+  one.engine->submit(request, [&](const RequestEvent& event) {
+    if (event.kind == RequestEvent::Kind::kEnd) reason.set_value(event.result->reason);
+  });
+  one.engine.reset();
+  EXPECT_EQ(reason.get_future().get(), StopReason::kLength);
+  EXPECT_TRUE(comes_true([&] { return state_of(host, 0) == ModelState::kUnloaded; }));
+}
+
+TEST_F(ModelHostTest, PresetsAreNamesOfTheirModel) {
+  ModelEntry with = entry("one", 1 << 20);
+  RequestDefaults defaults;
+  defaults.temperature = 0.25F;
+  with.presets.push_back({"brief", std::make_shared<const RequestDefaults>(defaults)});
+  ModelHost host({with, entry("two", 1 << 20)});
+  EXPECT_EQ(use(host, "brief").engine, use(host, "one").engine);
+  EXPECT_EQ(host.adapter_of("brief"), "");
+  EXPECT_EQ(host.defaults_of("brief")->temperature, 0.25F);
+  EXPECT_FALSE(host.defaults_of("one"));
+  EXPECT_EQ(host.list()[1].name, "brief");
+  EXPECT_EQ(host.list()[1].state, ModelState::kReady);
+  EXPECT_ERROR(ModelHost({with, entry("brief", 1)}), kInvalidArgument, "two models are called 'brief'");
 }
 
 TEST_F(ModelHostTest, WhatCannotBeLoadedSaysWhy) {

@@ -6,6 +6,7 @@
 #include "server/http/clients/api_keys.h"
 #include "server/http/error_response.h"
 #include "support/api_server.h"
+#include "support/comes_true.h"
 #include "support/for_all_tests.h"
 #include "support/needs_ember.h"
 #include "support/played_answer.h"
@@ -172,7 +173,6 @@ TEST(Ollama, EveryMistakeHasItsSentence) {
   EXPECT_EQ(generate(R"("prompt": "a", "context": [1])"),
             "context is not supported: send the conversation so far to /api/chat");
   EXPECT_NE(generate(R"("prompt": "a", "template": "{{ .Prompt }}")").find("chat template"), std::string::npos);
-  EXPECT_NE(generate(R"("keep_alive": 0)").find("unloads"), std::string::npos);
   EXPECT_EQ(ollama_refusal("/api/pull", R"({"model": "llama3"})", 404),
             "there is nothing at '/api/pull': the models here are those that wick serve was started with");
   EXPECT_NE(ollama_refusal("/api/embed", R"({"model": "ember", "input": "a"})", 404).find("--embedding-model"),
@@ -180,18 +180,43 @@ TEST(Ollama, EveryMistakeHasItsSentence) {
 }
 
 TEST(Ollama, KeepAliveIsReadAsGoWritesIt) {
-  const auto unloads = [](const std::string& text) {
+  const auto seconds = [](const std::string& text) {
     OllamaKeepAlive read;
     FieldKind<OllamaKeepAlive>::read(Json::parse(text, "it"), "keep_alive", {}, read);
-    return read.unloads;
+    return read.seconds;
   };
-  for (const char* text : {"0", "0.0", R"("0")", R"("0s")", R"("0h0m0s")", R"("-0")"}) EXPECT_TRUE(unloads(text));
-  for (const char* text : {"300", "-1", R"("5m")", R"("1h30m")", R"("-1m")", R"("1.5h")", R"("300ms")"}) {
-    EXPECT_FALSE(unloads(text));
-  }
+  for (const char* text : {"0", "0.0", R"("0")", R"("0s")", R"("0h0m0s")", R"("-0")"}) EXPECT_EQ(seconds(text), 0);
+  EXPECT_EQ(seconds("300"), 300);
+  EXPECT_EQ(seconds("-1"), -1);
+  EXPECT_EQ(seconds(R"("5m")"), 300);
+  EXPECT_EQ(seconds(R"("1h30m")"), 5400);
+  EXPECT_EQ(seconds(R"("-1m")"), -60);
+  EXPECT_EQ(seconds(R"("1.5h")"), 5400);
+  EXPECT_EQ(seconds(R"("300ms")"), 0.3);
   for (const char* text : {R"("5")", R"("m")", R"("")", R"("5 m")", R"("5m3")", R"("1e3s")", "[]", "true"}) {
-    EXPECT_THROW(unloads(text), RequestError) << text;
+    EXPECT_THROW(seconds(text), RequestError) << text;
   }
+}
+
+TEST(Ollama, ModelsStayAsLongAsAClientWishes) {
+  WICK_NEEDS_EMBER();
+  const ApiServer server;
+  const auto generate = [&](std::string_view more) {
+    return server.answer("/api/generate", cat(R"({"model": "ember", "stream": false, )", more, "}"));
+  };
+  const auto models = [&] { return OrderedJson::parse(server.get("/api/ps").body)["models"]; };
+  EXPECT_EQ(generate(R"("keep_alive": 0)")["done_reason"], "unload");  // of what is not there
+  EXPECT_TRUE(models().empty());
+  EXPECT_EQ(generate(R"("keep_alive": "5m")")["done_reason"], "load");
+  ASSERT_EQ(models().size(), 1u);
+  EXPECT_TRUE(models()[0]["expires_at"].is_string());
+  EXPECT_EQ(generate(R"("prompt": "Who are you?", "keep_alive": -1)")["done_reason"], "stop");
+  EXPECT_TRUE(models()[0]["expires_at"].is_null());
+  EXPECT_EQ(generate(R"("keep_alive": 0)")["done_reason"], "unload");
+  EXPECT_TRUE(comes_true([&] { return models().empty(); }));
+  // After an answer, as much as instead of one.
+  EXPECT_FALSE(generate(R"("prompt": "Who are you?", "keep_alive": 0)")["response"].get<std::string>().empty());
+  EXPECT_TRUE(comes_true([&] { return models().empty(); }));
 }
 
 TEST(Ollama, ThoughtsAndCallsAreApart) {

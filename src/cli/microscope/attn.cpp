@@ -81,7 +81,7 @@ int attn(const AttnArguments& arguments) {
   MicroscopeReport report = microscope.new_report("Attention", tokens);
   if (arguments.scores) {
     add_scores(report, microscope, head_scores(model, tokens), std::min<int64_t>(arguments.top, 5));
-    show_report(report, arguments.json, arguments.html);
+    show_report(report, arguments);
     return 0;
   }
   const bool one_layer = !arguments.layers.empty();
@@ -121,7 +121,7 @@ int attn(const AttnArguments& arguments) {
     for (const int& head : heads) add_matrix(report, microscope, tokens, layer, std::span(&head, 1), positions);
   }
   add_edges(report, microscope, tokens, strongest_edges(patterns, heads, from, arguments.top, arguments.skip_first));
-  show_report(report, arguments.json, arguments.html);
+  show_report(report, arguments);
   return 0;
 }
 

@@ -78,7 +78,7 @@ int lens(const LensArguments& arguments) {
     const int64_t largest = arguments.top > 0 ? arguments.top : kLargest;
     add_attribution(report, microscope, tokens, target_of(arguments, microscope, map), by, largest);
   }
-  show_report(report, arguments.json, arguments.html);
+  show_report(report, arguments);
   return 0;
 }
 

@@ -35,7 +35,9 @@ void MicroscopeArguments::add_options(CLI::App& command) {
   add_model_argument(command, model);
   command.add_flag("--raw", raw, "Take prompts as they are, without chat template; control tokens in them count");
   command.add_flag("--json", json, "Print one JSON object, and nothing else");
-  command.add_option("--html", html, "Also write a page for a browser, complete in one file")->type_name("FILE");
+  CLI::Option* page = command.add_option("--html", html, "Also write a page for a browser, complete in one file");
+  page->type_name("FILE");
+  command.add_flag("--open", open, "With --html: have the browser show it")->needs(page);
   add_quantize_option(command, quantize)->group(kGroup);
   add_threads_option(command, threads)->group(kGroup);
   add_device_option(command, device)->group(kGroup);

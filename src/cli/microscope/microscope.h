@@ -20,7 +20,7 @@ struct MicroscopeArguments {
   std::string model, quantize = "auto", device = "cpu", chat_template;
   std::string prompt, prefix, html;
   int threads = 0;
-  bool raw = false, json = false;
+  bool raw = false, json = false, open = false;
 
   void add_options(CLI::App& command);
   void add_prompt_options(CLI::App& command, const std::string& prompt_help);

@@ -6,7 +6,10 @@
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/microscope/html_report.h"
+#include "cli/microscope/microscope.h"
 #include "cli/microscope/token_label.h"
+#include "cli/process.h"
+#include "cli/shared_options.h"
 
 namespace wick {
 namespace {
@@ -51,19 +54,21 @@ std::string report_text(const MicroscopeReport& report, const Terminal& terminal
   return out;
 }
 
-void show_report(const MicroscopeReport& report, bool json, const std::string& html) {
+void show_report(const MicroscopeReport& report, const MicroscopeArguments& arguments) {
+  const std::string& html = arguments.html;
   if (!html.empty()) {
     const std::string page = html_page(report);
     OutputFile file(html);
     file.write_at(0, std::as_bytes(std::span(page)));
     file.finish();
   }
-  if (json) {
+  if (arguments.json) {
     std::cout << report.json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
     std::cout << report_text(report, Terminal::of_stdout());
     if (!html.empty()) std::cerr << "wick: the page is in " << html << "\n";
   }
+  if (arguments.open && !open_page(std::filesystem::absolute(html).string())) warn(kNothingOpensPages);
 }
 
 }  // namespace wick

@@ -34,7 +34,10 @@ struct MicroscopeReport {
 
 std::string report_text(const MicroscopeReport& report, const Terminal& terminal);
 
-// Prints the report, or its JSON; also writes it as a page where `html` names a file. Throws Error(kIo).
-void show_report(const MicroscopeReport& report, bool json, const std::string& html);
+struct MicroscopeArguments;
+
+// Prints the report, or its JSON; also writes it as a page, and opens that, where the arguments say so. Throws
+// Error(kIo).
+void show_report(const MicroscopeReport& report, const MicroscopeArguments& arguments);
 
 }  // namespace wick

@@ -262,7 +262,7 @@ void add_patch(CLI::App& app, Action& action) {
     if (!arguments->from.empty() && !arguments->knockout) throw CLI::RequiresError("--from", "--knockout");
     action = [arguments] {
       const Microscope microscope(*arguments);
-      show_report(Patching(*arguments, microscope).run(), arguments->json, arguments->html);
+      show_report(Patching(*arguments, microscope).run(), *arguments);
       return 0;
     };
   });

@@ -163,7 +163,7 @@ int probe(const ProbeArguments& arguments) {
   const Microscope microscope(arguments);
   const MicroscopeReport report =
       arguments.load.empty() ? train(arguments, microscope) : classify(arguments, microscope);
-  show_report(report, arguments.json, arguments.html);
+  show_report(report, arguments);
   return 0;
 }
 

@@ -191,7 +191,7 @@ int steer(SteerArguments& arguments) {
   } else {
     steer_by_feature(arguments, microscope, report);
   }
-  show_report(report, arguments.json, arguments.html);
+  show_report(report, arguments);
   return 0;
 }
 

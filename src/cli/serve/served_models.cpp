@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "cli/device_option.h"
 #include "cli/models/file_kind.h"
+#include "cli/serve/served_presets.h"
 #include "cli/shared_options.h"
 #include "engine/ember.h"
 #include "formats/model_label.h"
@@ -23,9 +24,10 @@ ModelEntry served_model(const std::string& text, std::string_view built_in) {
   std::error_code ignored;
   const size_t equals = text.find('=');
   const bool has_name = equals != std::string::npos && !fs::exists(text, ignored);
-  const std::string path = has_name ? text.substr(equals + 1) : text;
+  const Preset* preset = served_preset(text);
+  const std::string path = preset ? preset->model : has_name ? text.substr(equals + 1) : text;
   if (path == built_in && !fs::exists(path, ignored)) {
-    entry.name = has_name ? text.substr(0, equals) : path;
+    entry.name = has_name ? text.substr(0, equals) : preset ? preset->name : path;
     return entry;
   }
   const FoundModel found =
@@ -33,7 +35,10 @@ ModelEntry served_model(const std::string& text, std::string_view built_in) {
   const std::string other = other_kind_of_file(found.path);
   if (!other.empty()) throw Error(ErrorCode::kBadFile, cat(found.path.string(), ": ", other));
   entry.path = found.path;
-  entry.name = has_name ? text.substr(0, equals) : found.name ? found.name->text() : model_label(found.path);
+  entry.name = has_name     ? text.substr(0, equals)
+               : preset     ? preset->name
+               : found.name ? found.name->text()
+                            : model_label(found.path);
   if (entry.name.empty()) throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(text), ": the model has no name"));
   return entry;
 }

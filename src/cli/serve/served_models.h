@@ -10,8 +10,8 @@
 
 namespace wick {
 
-// Models as arguments name them: "name=path", "path" (named as the file or folder is), "Org/Name" of the hub, or the
-// one inside the program. They throw Error naming what was not found.
+// Models as arguments name them: "name=path", "path" (named as the file or folder is), "Org/Name" of the hub, the model
+// of a preset, or the one inside the program. They throw Error naming what was not found.
 ModelEntry served_model(const std::string& text, std::string_view built_in = "ember");
 // How they are loaded, the same for all.
 struct ServedLoad {

@@ -55,6 +55,7 @@ void TextListeners::add_end(int64_t choice, std::string text, GenerateResult res
 }
 
 void TextListeners::notify() {
+  if (may_grow_) emitted_.reserve(emitted_.size() + queued_.size());  // no event is emitted twice for want of memory
   for (Event& event : queued_) {
     const RequestEvent emitted = to_request_event(event);
     for (const auto& [id, listener] : listeners_) listener(emitted);

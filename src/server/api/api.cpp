@@ -48,11 +48,12 @@ Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, Part
   if (speech_) realtime_ = std::make_unique<Realtime>(host_, speech_, api_metrics_);
   if (!parts.journal) return;
   BackgroundHooks hooks;
-  hooks.compute = [this](ResponsesRequest request, AnswerHead head, const std::string& owner,
-                         const Exchange& exchange) {
+  hooks.compute = [this](ResponsesRequest request, AnswerHead head, const std::string& owner, const Exchange& exchange,
+                         BackgroundHooks::OnEvent on_event) {
     Caller caller;  // was let in with its limits when it asked
     caller.name = cat("key ", caller.key = owner);
-    respond(std::make_shared<const ResponsesRequest>(std::move(request)), std::move(head), exchange, caller);
+    respond(std::make_shared<const ResponsesRequest>(std::move(request)), std::move(head), exchange, caller, {},
+            std::move(on_event));
   };
   hooks.has_model = [this](const std::string& model) { return host_->has(model); };
   hooks.say = say_;
@@ -124,20 +125,22 @@ std::string Api::model_name(const std::string& model) const {
                      404);
 }
 
-void Api::with_engine(const std::string& model, const Exchange& exchange, WithEngine callback) {
+void Api::with_engine(const std::string& model, const Exchange& exchange, WithEngine callback, const KeepWish& keep) {
   if (stopped_) return exchange->send(shutting_down());
   const std::string name = model_name(model);
-  host_->use(name,
-             [name, exchange, gate = gate_, callback = std::move(callback)](EngineRef engine, const Error* error) {
-               if (error) return exchange->send(loading_error(*error));
-               const std::shared_lock inside(gate->mutex);
-               if (!gate->is_open) return exchange->send(shutting_down());
-               try {
-                 callback(name, std::move(engine));
-               } catch (...) {  // on a thread of the host, which is to hear nothing of it
-                 exchange->send(api_error_response(std::current_exception()));
-               }
-             });
+  host_->use(
+      name,
+      [name, exchange, gate = gate_, callback = std::move(callback)](EngineRef engine, const Error* error) {
+        if (error) return exchange->send(loading_error(*error));
+        const std::shared_lock inside(gate->mutex);
+        if (!gate->is_open) return exchange->send(shutting_down());
+        try {
+          callback(name, std::move(engine));
+        } catch (...) {  // on a thread of the host, which is to hear nothing of it
+          exchange->send(api_error_response(std::current_exception()));
+        }
+      },
+      keep);
 }
 
 void Api::run(const std::string& model, EngineRef engine, std::vector<EngineRequest> prompts, const Exchange& exchange,
@@ -153,7 +156,7 @@ void Api::run(const std::string& model, EngineRef engine, std::vector<EngineRequ
 }
 
 void Api::converse(std::shared_ptr<const ChatRequest> wanted, const Exchange& exchange, const Caller& caller,
-                   MakeWriter write) {
+                   MakeWriter write, std::optional<double> keep_seconds) {
   const auto asked = EngineClock::now();
   const std::string name = wanted->model;
   with_engine(
@@ -164,12 +167,15 @@ void Api::converse(std::shared_ptr<const ChatRequest> wanted, const Exchange& ex
         std::vector<EngineRequest> prompts;
         prompts.push_back(std::move(job.request));
         run(model, std::move(engine), std::move(prompts), exchange, std::move(writer), asked, caller);
-      });
+      },
+      {caller.name, keep_seconds});
 }
 
 void Api::chat(const HttpRequest& request, const Exchange& exchange) {
-  auto wanted = keep_with_room(ChatRequest::parse(json_body(request)), request);
-  if (wanted->wick) check_may_inspect();
+  ChatRequest read = ChatRequest::parse(json_body(request));
+  if (read.wick) check_may_inspect();
+  fill_in(read.model, read);
+  const auto wanted = keep_with_room(std::move(read), request);
   converse(wanted, exchange, request.caller,
            [=, this, key = request.caller.key](const std::string& model, ChatJob& job,
                                                const EngineRef& engine) -> std::unique_ptr<AnswerWriter> {
@@ -190,9 +196,11 @@ void Api::chat(const HttpRequest& request, const Exchange& exchange) {
 
 void Api::completions(const HttpRequest& request, const Exchange& exchange) {
   const auto asked = EngineClock::now();
-  auto wanted = keep_with_room(CompletionRequest::parse(json_body(request)), request);
-  if (wanted->wick) check_may_inspect();
-  with_engine(wanted->model, exchange, [=, this, caller = request.caller](const std::string& model, EngineRef engine) {
+  CompletionRequest read = CompletionRequest::parse(json_body(request));
+  if (read.wick) check_may_inspect();
+  fill_in(read.model, read);
+  const auto wanted = keep_with_room(std::move(read), request);
+  const auto answer = [=, this, caller = request.caller](const std::string& model, EngineRef engine) {
     const Tokenizer& tokenizer = engine->model().tokenizer();
     std::vector<EngineRequest> jobs = make_completion_jobs(*wanted, *engine, grammars_);
     CompletionAnswerOptions options;
@@ -216,7 +224,8 @@ void Api::completions(const HttpRequest& request, const Exchange& exchange) {
     }
     auto writer = std::make_unique<CompletionWriter>(exchange, std::move(options));
     run(model, std::move(engine), std::move(jobs), exchange, std::move(writer), asked, caller);
-  });
+  };
+  with_engine(wanted->model, exchange, answer, {request.caller.name, {}});
 }
 
 void Api::responses(const HttpRequest& request, const Exchange& exchange) {
@@ -243,10 +252,12 @@ void Api::responses(const HttpRequest& request, const Exchange& exchange) {
 }
 
 void Api::respond(const std::shared_ptr<const ResponsesRequest>& wanted, AnswerHead head, const Exchange& exchange,
-                  const Caller& caller, const std::string& input) {
-  auto chat = std::make_shared<const ChatRequest>(wanted->as_chat());
+                  const Caller& caller, const std::string& input, BackgroundHooks::OnEvent on_event) {
+  ChatRequest asked = wanted->as_chat();
+  fill_in(asked.model, asked);
+  const auto chat = std::make_shared<const ChatRequest>(std::move(asked));
   converse(chat, exchange, caller, [=, this](const std::string&, ChatJob& job, const EngineRef& engine) {
-    ResponseSource source{job.request.params.sampling, &engine->model().tokenizer(), {}};
+    ResponseSource source{job.request.params.sampling, &engine->model().tokenizer(), {}, on_event};
     if (!input.empty()) {
       source.keep = [=, store = responses_, id = head.id](const std::string& response) {
         store->keep(id, {caller.key, caller.name, input, response});

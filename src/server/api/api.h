@@ -11,6 +11,7 @@
 #include "server/api/chat/chat_job.h"
 #include "server/api/generation/answer_run.h"
 #include "server/api/generation/grammar_cache.h"
+#include "server/api/generation/request_defaults.h"
 #include "server/api/microscope/live_state.h"
 #include "server/api/model_answers.h"
 #include "server/api/realtime/realtime.h"
@@ -63,7 +64,12 @@ class Api {
   // The name of a model that there is; empty means the first one. Throws RequestError.
   std::string model_name(const std::string& model) const;
   // Calls back once the model is there, or answers with the reason why it is not.
-  void with_engine(const std::string& model, const Exchange& exchange, WithEngine callback);
+  void with_engine(const std::string& model, const Exchange& exchange, WithEngine callback, const KeepWish& keep);
+  // Puts in what the model's preset says and the request does not, if it is one.
+  template <typename Request>
+  void fill_in(const std::string& model, Request& request) const {
+    if (const auto defaults = host_->defaults_of(model_name(model))) defaults->fill(request);
+  }
   void run(const std::string& model, EngineRef engine, std::vector<EngineRequest> prompts, const Exchange& exchange,
            std::unique_ptr<AnswerWriter> writer, EngineClock::time_point asked, const Caller& caller);
 
@@ -71,10 +77,12 @@ class Api {
   using MakeWriter =
       std::function<std::unique_ptr<AnswerWriter>(const std::string& model, ChatJob& job, const EngineRef& engine)>;
   void converse(std::shared_ptr<const ChatRequest> wanted, const Exchange& exchange, const Caller& caller,
-                MakeWriter write);
+                MakeWriter write, std::optional<double> keep_seconds = {});
   // `input`: the conversation's items as JSON, kept with the response; empty: it is not to be kept.
   void respond(const std::shared_ptr<const ResponsesRequest>& wanted, AnswerHead head, const Exchange& exchange,
-               const Caller& caller, const std::string& input = {});
+               const Caller& caller, const std::string& input = {}, BackgroundHooks::OnEvent on_event = {});
+  // Sends the events of a response that is kept, behind number `after`.
+  void stream_response(const Caller& caller, std::string_view id, int64_t after, const Exchange& exchange);
   // The items of a response's input and output. Throws RequestError.
   OrderedJson conversation_of(const Caller& caller, const std::string& id) const;
   void list_input_items(const HttpRequest& request, const Exchange& exchange, std::string_view id);
@@ -107,7 +115,7 @@ class Api {
   void embeddings(const HttpRequest& request, const Exchange& exchange);
   void ollama_chat(const HttpRequest& request, const Exchange& exchange);
   void ollama_generate(const HttpRequest& request, const Exchange& exchange);
-  void ollama_load(const OllamaRequest& wanted, const Exchange& exchange, bool is_chat);
+  void ollama_load(const OllamaRequest& wanted, const Exchange& exchange, bool is_chat, const Caller& caller);
   void ollama_tags(const HttpRequest& request, const Exchange& exchange);
   void ollama_show(const HttpRequest& request, const Exchange& exchange);
   void ollama_ps(const HttpRequest& request, const Exchange& exchange);

@@ -77,7 +77,8 @@ void Api::one_model(const HttpRequest& request, const Exchange& exchange) {
 
 void Api::tokenize(const HttpRequest& request, const Exchange& exchange) {
   auto wanted = keep_with_room(TokenizeRequest::parse(json_body(request)), request);
-  with_engine(wanted->model, exchange, [wanted, exchange](const std::string&, const EngineRef& engine) {
+  const auto defaults = host_->defaults_of(model_name(wanted->model));
+  const auto answer_with = [wanted, exchange, defaults](const std::string&, const EngineRef& engine) {
     const TextModel& model = engine->model();
     TokenizeAnswer answer;
     if (wanted->messages) {
@@ -86,6 +87,7 @@ void Api::tokenize(const HttpRequest& request, const Exchange& exchange) {
       chat.messages = *wanted->messages;
       chat.tools = wanted->tools;
       chat.tool_list = wanted->tool_list;
+      if (defaults) defaults->fill(chat.messages);
       answer.tokens = chat_text(chat, model).prompt.tokens;
     } else {
       EncodeOptions options;
@@ -98,12 +100,13 @@ void Api::tokenize(const HttpRequest& request, const Exchange& exchange) {
     }
     answer.count = std::ssize(answer.tokens);
     exchange->send(json_answer(answer));
-  });
+  };
+  with_engine(wanted->model, exchange, answer_with, {request.caller.name, {}});
 }
 
 void Api::detokenize(const HttpRequest& request, const Exchange& exchange) {
   auto wanted = keep_with_room(DetokenizeRequest::fields().read(json_body(request)), request);
-  with_engine(wanted->model, exchange, [wanted, exchange](const std::string&, const EngineRef& engine) {
+  const auto answer_with = [wanted, exchange](const std::string&, const EngineRef& engine) {
     const Tokenizer& tokenizer = engine->model().tokenizer();
     for (size_t i = 0; i < wanted->tokens.size(); ++i) {
       if (tokenizer.has(wanted->tokens[i])) continue;
@@ -111,7 +114,8 @@ void Api::detokenize(const HttpRequest& request, const Exchange& exchange) {
       throw RequestError(place, cat(place, " is ", wanted->tokens[i], ", which is no token of the model"));
     }
     exchange->send(json_answer(DetokenizeAnswer{tokenizer.decode(wanted->tokens, wanted->skip_special)}));
-  });
+  };
+  with_engine(wanted->model, exchange, answer_with, {request.caller.name, {}});
 }
 
 void Api::health(const HttpRequest&, const Exchange& exchange) { exchange->send(json_answer(StatusAnswer{"ok", {}})); }

@@ -7,12 +7,14 @@
 #include "server/api/api.h"
 #include "server/api/background/background_answers.h"
 #include "server/api/background/background_queue.h"
+#include "server/api/background/response_events.h"
 #include "server/api/json_copy.h"
 
 namespace wick {
 namespace {
 
 constexpr size_t kMostKeyBytes = 255;
+constexpr int64_t kMostEvents = int64_t{1} << 53;
 constexpr std::string_view kCancel = "/cancel", kInputItems = "/input_items";
 
 HttpResponse json_text(std::string text) {
@@ -76,12 +78,14 @@ void Api::accept_background(const HttpRequest& request, const Exchange& exchange
   entry.seed = wanted.seed ? *wanted.seed : draw_seed();
   entry.body = std::make_shared<const std::string>(std::move(body));
   const std::string id = entry.id;
-  auto [verdict, response] = with_journal([&] { return background_->accept(std::move(entry)); });
+  auto [verdict, response] = with_journal([&] { return background_->accept(std::move(entry), wanted.stream); });
   switch (verdict) {
     case Journal::Verdict::kNew:
       if (!input.empty()) responses_->keep(id, {request.caller.key, request.caller.name, input, {}});
-      return exchange->send(json_text(std::move(response)));
-    case Journal::Verdict::kKnown: return exchange->send(json_text(std::move(response)));
+      [[fallthrough]];
+    case Journal::Verdict::kKnown:
+      if (!wanted.stream) return exchange->send(json_text(std::move(response)));
+      return stream_response(request.caller, OrderedJson::parse(response)["id"].get<std::string>(), -1, exchange);
     case Journal::Verdict::kOtherBody:
       throw RequestError("Idempotency-Key", "another request came with this Idempotency-Key before",
                          "idempotency_key_reused", 422);
@@ -95,17 +99,50 @@ RequestError Api::no_response(std::string_view id) const {
   return RequestError({}, cat("there is no response ", in_quotes(id), reason), "response_not_found", 404);
 }
 
+void Api::stream_response(const Caller& caller, std::string_view id, int64_t after, const Exchange& exchange) {
+  using Following = BackgroundQueue::Following;
+  const auto forgotten = [&] {
+    return RequestError("starting_after", cat("the events of ", in_quotes(id), " behind number ", after,
+                                              " are kept no more; ask for it without starting_after"));
+  };
+  if (const auto stored = responses_->find(caller.key, id); stored && !stored->output.empty()) {
+    if (after >= 0) throw forgotten();
+    replayed_events(OrderedJson::parse(stored->output))->follow(exchange, after);
+    return;
+  }
+  switch (background_ ? background_->follow(caller.key, id, after, exchange) : Following::kUnknown) {
+    case Following::kYes: return;
+    case Following::kUnknown: throw no_response(id);
+    case Following::kForgotten: throw forgotten();
+    case Following::kWhole:
+      throw RequestError("stream",
+                         cat("the response ", in_quotes(id),
+                             " is being computed, and can be streamed only when it was asked for with stream: true"),
+                         "unsupported_value");
+  }
+}
+
 void Api::stored_response(const HttpRequest& request, const Exchange& exchange) {
+  bool streams = false;
+  int64_t after = -1;
   for (const auto& [name, value] : request.query) {
-    if (name == "stream" && value != "false") {
-      throw RequestError("stream", "a response in the background cannot be streamed", "unsupported_parameter");
+    if (name == "stream") {
+      check_word(name, value, {.words = {"true", "false"}});
+      streams = value == "true";
+    } else if (name == "starting_after") {
+      const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), after);
+      if (problem != std::errc() || end != value.data() + value.size() || after < 0 || after > kMostEvents) {
+        throw RequestError(name, cat("starting_after is ", in_quotes(value), ", expected the number of an event"));
+      }
     }
   }
+  if (after >= 0 && !streams) throw RequestError("starting_after", "starting_after is set, but stream is not true");
   std::string_view id = response_id(request);
   if (id.ends_with(kInputItems)) {
     id.remove_suffix(kInputItems.size());
     return list_input_items(request, exchange, id);
   }
+  if (streams) return stream_response(request.caller, id, after, exchange);
   if (const auto stored = responses_->find(request.caller.key, id); stored && !stored->output.empty()) {
     return exchange->send(json_text(stored->output));
   }

@@ -12,9 +12,9 @@ Error no_stream() { return {ErrorCode::kInternal, "a response in the background 
 
 }  // namespace
 
-void BackgroundInbox::put(Answer answer) {
+void BackgroundInbox::put(Answers answer) noexcept {
   const std::lock_guard lock(mutex_);
-  answers_.push_back(std::move(answer));
+  answers_.splice(answers_.end(), answer);
   news_.notify_one();
 }
 
@@ -24,25 +24,27 @@ void BackgroundInbox::wake() {
   news_.notify_one();
 }
 
-std::vector<BackgroundInbox::Answer> BackgroundInbox::wait(std::chrono::milliseconds most) {
+void BackgroundInbox::wait(std::chrono::milliseconds most, Answers& answers) {
   std::unique_lock lock(mutex_);
   news_.wait_for(lock, most, [&] { return is_awake_ || !answers_.empty(); });
   is_awake_ = false;
-  return std::exchange(answers_, {});
+  answers.splice(answers.end(), answers_);
 }
 
-BackgroundExchange::BackgroundExchange(std::string id, std::shared_ptr<BackgroundInbox> inbox)
-    : id_(std::move(id)), inbox_(std::move(inbox)) {}
+BackgroundExchange::BackgroundExchange(const std::string& id, std::shared_ptr<BackgroundInbox> inbox)
+    : inbox_(std::move(inbox)) {
+  answer_.push_back({id, error_response(500, "The request got no answer.")});
+}
 
 BackgroundExchange::~BackgroundExchange() {
-  if (!is_closed_ && !is_answered_) inbox_->put({id_, error_response(500, "The request got no answer.")});
+  if (!is_closed_ && !answer_.empty()) inbox_->put(std::move(answer_));
 }
 
 void BackgroundExchange::close() {
   std::function<void()> callback;
   {
     const std::lock_guard lock(mutex_);
-    if (is_closed_ || is_answered_) return;
+    if (is_closed_ || answer_.empty()) return;
     is_closed_ = true;
     callback.swap(on_close_);
   }
@@ -50,13 +52,11 @@ void BackgroundExchange::close() {
 }
 
 void BackgroundExchange::send(HttpResponse response) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_closed_ || is_answered_) return;
-    is_answered_ = true;
-    on_close_ = nullptr;
-  }
-  inbox_->put({id_, std::move(response)});
+  const std::lock_guard lock(mutex_);
+  if (is_closed_ || answer_.empty()) return;
+  answer_.front().response = std::move(response);
+  inbox_->put(std::exchange(answer_, {}));
+  on_close_ = nullptr;
 }
 
 void BackgroundExchange::begin(HttpResponse) { throw no_stream(); }
@@ -66,7 +66,7 @@ void BackgroundExchange::finish() { throw no_stream(); }
 void BackgroundExchange::on_close(std::function<void()> callback) {
   {
     const std::lock_guard lock(mutex_);
-    if (is_answered_) return;
+    if (answer_.empty()) return;
     if (!is_closed_) {
       on_close_ = std::move(callback);
       return;

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "server/http/exchange.h"
 
@@ -19,23 +19,24 @@ class BackgroundInbox {
     std::string id;
     HttpResponse response;
   };
-  void put(Answer answer);
+  using Answers = std::list<Answer>;
+  void put(Answers answer) noexcept;  // where there is no memory left, too
   // Ends the present wait().
   void wake();
-  // Waits for an answer or wake(), or until the time is over; what has come.
-  std::vector<Answer> wait(std::chrono::milliseconds most);
+  // Waits for an answer or wake(), or until the time is over; adds what has come.
+  void wait(std::chrono::milliseconds most, Answers& answers);
 
  private:
   std::mutex mutex_;
   std::condition_variable news_;
-  std::vector<Answer> answers_;
+  Answers answers_;
   bool is_awake_ = false;
 };
 
 // The exchange of a request in the background: its answer goes to the inbox, and close() is a client that leaves.
 class BackgroundExchange : public HttpExchange {
  public:
-  BackgroundExchange(std::string id, std::shared_ptr<BackgroundInbox> inbox);
+  BackgroundExchange(const std::string& id, std::shared_ptr<BackgroundInbox> inbox);
   ~BackgroundExchange() override;  // without an answer, one with status 500 goes to the inbox
   void close();                    // nothing goes to the inbox from now on
 
@@ -47,11 +48,11 @@ class BackgroundExchange : public HttpExchange {
   bool is_closed() const override;
 
  private:
-  const std::string id_;
   const std::shared_ptr<BackgroundInbox> inbox_;
   mutable std::mutex mutex_;
   std::function<void()> on_close_;
-  bool is_closed_ = false, is_answered_ = false;
+  BackgroundInbox::Answers answer_;  // its place in the inbox, with the answer if none comes
+  bool is_closed_ = false;
 };
 
 }  // namespace wick

@@ -5,14 +5,17 @@
 
 #include "base/utf8.h"
 #include "server/api/api.h"
+#include "server/api/background/response_events.h"
 #include "server/api/json_copy.h"
 #include "server/http/error_response.h"
 
 namespace wick {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{500};
-constexpr size_t kMostRunning = 32;  // enough for a full batch, and there is room for clients that wait
+constexpr std::chrono::milliseconds kTick{500}, kShortOfMemory{10};
+constexpr size_t kMostRunning = 32;   // enough for a full batch, and there is room for clients that wait
+constexpr int64_t kEventsBefore = 2;  // created, queued
+constexpr size_t kMostEndedEvents = 256, kMostEndedBytes = size_t{64} << 20;  // kept for clients that come back
 
 AnswerHead head_of(const JournalEntry& entry) {
   return {entry.id, entry.created, entry.model, system_fingerprint(entry.model)};
@@ -54,6 +57,14 @@ bool says(const HttpResponse& response, int status, std::string_view code) {
   return body.is_object() && body.contains("error") && body["error"].value("code", OrderedJson()) == code;
 }
 
+bool is_streamed(const JournalEntry& entry) {
+  try {
+    return request_of(entry).stream;
+  } catch (const Error&) {  // is failed by whoever computes it
+    return false;
+  }
+}
+
 std::string status_of(const std::string& response) { return OrderedJson::parse(response).value("status", "?"); }
 
 }  // namespace
@@ -63,6 +74,7 @@ BackgroundQueue::BackgroundQueue(std::shared_ptr<Journal> journal, std::shared_p
     : journal_(std::move(journal)), metrics_(std::move(metrics)), hooks_(std::move(hooks)) {
   std::map<std::string, int64_t> unknown;
   for (const JournalEntry& entry : journal_->pending()) {
+    if (is_streamed(entry)) add_events(entry);
     if (hooks_.has_model(entry.model)) {
       waiting_.push_back({entry.id, entry.owner});
     } else {
@@ -96,6 +108,8 @@ void BackgroundQueue::stop() {
     running.swap(running_);
   }
   for (const auto& [id, each] : running) each.exchange->close();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, events] : events_) events->end();
 }
 
 void BackgroundQueue::complain(const std::string& sentence) {
@@ -107,7 +121,7 @@ void BackgroundQueue::count_finished(const std::string& status) {
   metrics_->counter("wick_background_finished_total", "Responses that are over.", {{"status", status}}).add();
 }
 
-BackgroundQueue::Acceptance BackgroundQueue::accept(JournalEntry request) {
+BackgroundQueue::Acceptance BackgroundQueue::accept(JournalEntry request, bool streams) {
   const auto [verdict, entry] = journal_->accept(std::move(request));
   if (verdict == Journal::Verdict::kKnown) return {verdict, text_of(entry)};
   if (verdict != Journal::Verdict::kNew) return {verdict, {}};
@@ -115,6 +129,7 @@ BackgroundQueue::Acceptance BackgroundQueue::accept(JournalEntry request) {
   std::string text = to_text(bare_response(entry, "queued"));
   {
     const std::lock_guard lock(mutex_);
+    if (streams && !is_stopping_) add_events(entry);
     waiting_.push_back({entry.id, entry.owner});
   }
   inbox_->wake();
@@ -151,6 +166,7 @@ std::optional<std::string> BackgroundQueue::cancel(std::string_view owner, std::
   if (!journal_->finish({{entry->id, text}}).empty()) {
     count_finished("cancelled");
     let_go(id);
+    end_events(entry->id, text);
   }
   return response(owner, id);  // another one may have been quicker
 }
@@ -158,7 +174,64 @@ std::optional<std::string> BackgroundQueue::cancel(std::string_view owner, std::
 bool BackgroundQueue::erase(std::string_view owner, std::string_view id) {
   if (!find(owner, id) || !journal_->erase(id)) return false;
   let_go(id);
+  drop_events(id);
   return true;
+}
+
+std::shared_ptr<ResponseEvents> BackgroundQueue::events_of(std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = events_.find(id);
+  return found == events_.end() ? nullptr : found->second;
+}
+
+// With the lock held, or by the constructor.
+void BackgroundQueue::add_events(const JournalEntry& entry) {
+  auto events = std::make_shared<ResponseEvents>();
+  const OrderedJson response = bare_response(entry, "queued");
+  events->add({{"type", "response.created"}, {"response", response}});
+  events->add({{"type", "response.queued"}, {"response", response}});
+  events_[entry.id] = std::move(events);
+}
+
+// Once the response is on the disk.
+void BackgroundQueue::end_events(const std::string& id, const std::string& response) {
+  const auto events = events_of(id);
+  if (!events) return;
+  OrderedJson last = {{"type", cat("response.", status_of(response))}, {"response", OrderedJson::parse(response)}};
+  if (!events->end_with(std::move(last))) return;
+  const std::lock_guard lock(mutex_);
+  ended_events_.push_back(id);
+  size_t bytes = 0;
+  for (const std::string& each : ended_events_) {
+    if (const auto found = events_.find(each); found != events_.end()) bytes += found->second->bytes();
+  }
+  while (ended_events_.size() > kMostEndedEvents || bytes > kMostEndedBytes) {
+    if (const auto oldest = events_.find(ended_events_.front()); oldest != events_.end()) {
+      bytes -= oldest->second->bytes();
+      events_.erase(oldest);
+    }
+    ended_events_.pop_front();
+  }
+}
+
+void BackgroundQueue::drop_events(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = events_.find(id);
+  if (found == events_.end()) return;
+  found->second->end();
+  events_.erase(found);
+}
+
+BackgroundQueue::Following BackgroundQueue::follow(std::string_view owner, std::string_view id, int64_t after,
+                                                   const std::shared_ptr<HttpExchange>& exchange) const {
+  const auto entry = find(owner, id);
+  if (!entry) return Following::kUnknown;
+  if (const auto events = events_of(id))
+    return events->follow(exchange, after) ? Following::kYes : Following::kForgotten;
+  if (!entry->is_finished()) return Following::kWhole;
+  if (after >= 0) return Following::kForgotten;
+  replayed_events(OrderedJson::parse(*entry->response))->follow(exchange, after);
+  return Following::kYes;
 }
 
 void BackgroundQueue::let_go(std::string_view id) {
@@ -175,16 +248,20 @@ void BackgroundQueue::let_go(std::string_view id) {
 }
 
 void BackgroundQueue::loop() {
-  std::vector<Answer> answers;  // those that are not on the disk yet
+  Answers answers;  // those that are not on the disk yet
   auto last_tidy = std::chrono::steady_clock::now();
   while (!is_stopping_) {
-    begin_waiting();
-    for (Answer& answer : inbox_->wait(kTick)) answers.push_back(std::move(answer));
-    settle(answers);
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_tidy < kTick) continue;
-    last_tidy = now;
-    tidy();
+    try {
+      begin_waiting();
+      inbox_->wait(kTick, answers);
+      settle(answers);
+      const auto now = std::chrono::steady_clock::now();
+      if (now - last_tidy < kTick) continue;
+      last_tidy = now;
+      tidy();
+    } catch (const std::bad_alloc&) {  // what was not done is still there
+      std::this_thread::sleep_for(kShortOfMemory);
+    }
   }
 }
 
@@ -192,19 +269,24 @@ void BackgroundQueue::loop() {
 void BackgroundQueue::put_back(const std::string& id) {
   const std::lock_guard lock(mutex_);
   if (const auto found = running_.find(id); found != running_.end()) {
-    waiting_.push_front({id, std::move(found->second.owner)});
+    waiting_.push_front({id, found->second.owner});
     running_.erase(found);
   }
   not_before_ = std::chrono::steady_clock::now() + kTick;
 }
 
 // What cannot be written stays in `answers`, for the next time.
-void BackgroundQueue::settle(std::vector<Answer>& answers) {
+void BackgroundQueue::settle(Answers& answers) {
   std::vector<Journal::Result> results;
   std::map<std::string, std::string> statuses;
   std::erase_if(answers, [&](const Answer& answer) {
     const auto entry = journal_->find(answer.id);
-    if (!is_running(answer.id) || !entry || entry->is_finished()) return true;  // cancelled or deleted
+    if (!is_running(answer.id) || !entry) return true;  // cancelled or deleted
+    if (entry->is_finished()) {                         // just now; or by this, which then came no further
+      end_events(answer.id, *entry->response);
+      let_go(answer.id);
+      return true;
+    }
     const bool is_full = answer.response.status == 429;
     if (is_full || says(answer.response, 503, "shutting_down")) {
       put_back(answer.id);
@@ -218,7 +300,14 @@ void BackgroundQueue::settle(std::vector<Answer>& answers) {
   });
   if (answers.empty()) return;
   try {
-    for (const std::string& id : journal_->finish(std::move(results))) count_finished(statuses[id]);
+    std::map<std::string, std::string> texts;
+    for (const Journal::Result& each : results) {
+      if (events_of(each.id)) texts[each.id] = each.response;
+    }
+    for (const std::string& id : journal_->finish(std::move(results))) {
+      count_finished(statuses[id]);
+      end_events(id, texts[id]);
+    }
   } catch (const std::exception& error) {
     complain(cat("responses cannot be stored and are tried again: ", error.what()));
     return;
@@ -250,18 +339,23 @@ void BackgroundQueue::begin_waiting() {
       const auto next = next_waiting();
       id = next->id;
       exchange = std::make_shared<BackgroundExchange>(id, inbox_);
-      running_[id] = {exchange, std::move(next->owner)};
+      running_.emplace(id, Running{exchange, next->owner});
       waiting_.erase(next);
     }
-    const auto entry = journal_->find(id);
-    if (!entry || entry->is_finished()) {
-      let_go(id);
-      continue;
-    }
-    metrics_->counter("wick_background_started_total", "Responses that began to be computed.").add();
     try {
-      hooks_.compute(request_of(*entry), head_of(*entry), entry->owner, exchange);
-    } catch (...) {
+      const auto entry = journal_->find(id);
+      if (!entry || entry->is_finished()) {
+        let_go(id);
+        continue;
+      }
+      metrics_->counter("wick_background_started_total", "Responses that began to be computed.").add();
+      BackgroundHooks::OnEvent on_event;
+      if (auto events = events_of(id)) {
+        events->rewind(kEventsBefore);
+        on_event = [events](OrderedJson event) { events->add(std::move(event)); };
+      }
+      hooks_.compute(request_of(*entry), head_of(*entry), entry->owner, exchange, std::move(on_event));
+    } catch (...) {  // where that throws, too, the exchange answers when it goes
       exchange->send(api_error_response(std::current_exception()));
     }
   }

@@ -20,11 +20,15 @@
 
 namespace wick {
 
+class ResponseEvents;
+
 // What a background queue needs of the server around it.
 struct BackgroundHooks {
-  // Computes a request and answers to the exchange, now or later. An exception is the answer, too.
+  // Computes a request and answers to the exchange, now or later. An exception is the answer, too. `on_event` hears the
+  // events of one that is streamed; else it is empty.
+  using OnEvent = std::function<void(OrderedJson)>;
   std::function<void(ResponsesRequest request, AnswerHead head, const std::string& owner,
-                     std::shared_ptr<HttpExchange> exchange)>
+                     std::shared_ptr<HttpExchange> exchange, OnEvent on_event)>
       compute;
   std::function<bool(const std::string& model)> has_model;
   std::function<void(const std::string& sentence)> say;  // for whoever watches the server; empty: nobody
@@ -43,17 +47,26 @@ class BackgroundQueue {
     Journal::Verdict verdict;
     std::string response;  // kNew, kKnown: JSON
   };
-  // As Journal::accept().
-  Acceptance accept(JournalEntry request);
+  // As Journal::accept(). `streams`: its events can be followed while it is computed.
+  Acceptance accept(JournalEntry request, bool streams);
   // These are empty when there is no such response or it belongs to another owner. The texts are JSON.
   std::optional<std::string> response(std::string_view owner, std::string_view id) const;
   std::optional<std::string> cancel(std::string_view owner, std::string_view id);  // one that is over stays as it is
   bool erase(std::string_view owner, std::string_view id);
+  enum class Following : uint8_t {
+    kYes,        // the exchange has the stream
+    kUnknown,    // there is no such response or it belongs to another owner
+    kWhole,      // it is being computed, and was not asked for as a stream
+    kForgotten,  // events behind number `after` are kept no more
+  };
+  Following follow(std::string_view owner, std::string_view id, int64_t after,
+                   const std::shared_ptr<HttpExchange>& exchange) const;
 
   const Journal& journal() const { return *journal_; }
 
  private:
   using Answer = BackgroundInbox::Answer;
+  using Answers = BackgroundInbox::Answers;
 
   std::optional<JournalEntry> find(std::string_view owner, std::string_view id) const;
   std::string text_of(const JournalEntry& entry) const;
@@ -65,13 +78,17 @@ class BackgroundQueue {
     std::string owner;
   };
   void loop();
-  void settle(std::vector<Answer>& answers);
+  void settle(Answers& answers);
   void begin_waiting();
   void tidy();
   void let_go(std::string_view id);
   void put_back(const std::string& id);
   std::deque<Waiting>::iterator next_waiting();
   bool is_running(const std::string& id) const;
+  std::shared_ptr<ResponseEvents> events_of(std::string_view id) const;  // null: none
+  void add_events(const JournalEntry& entry);
+  void end_events(const std::string& id, const std::string& response);
+  void drop_events(std::string_view id);
   void count_finished(const std::string& status);
   void complain(const std::string& sentence);
 
@@ -86,6 +103,8 @@ class BackgroundQueue {
   std::deque<Waiting> waiting_;
   std::map<std::string, Running, std::less<>> running_;
   std::chrono::steady_clock::time_point not_before_;  // the engine was full: nothing begins until then
+  std::map<std::string, std::shared_ptr<ResponseEvents>, std::less<>> events_;  // of what is streamed
+  std::deque<std::string> ended_events_;                                        // the oldest first
 
   std::thread thread_;
 };

@@ -8,8 +8,8 @@
 
 namespace wick {
 
-ChoiceReader::ChoiceReader(const ResponseFormat& format, const Json* tools, bool one_call, std::string_view call_prefix)
-    : parser_(format, tools), one_call_(one_call), call_prefix_(call_prefix) {}
+ChoiceReader::ChoiceReader(const ResponseFormat& format, const Json* tools, bool one_call, CallIds ids)
+    : parser_(format, tools), one_call_(one_call), ids_(std::move(ids)) {}
 
 ResponseDelta ChoiceReader::read(const RequestEvent& event) {
   ResponseDelta delta = parser_.feed(event.text);
@@ -31,7 +31,8 @@ void ChoiceReader::keep(ResponseDelta& delta) {
   response_.content += delta.content;
   for (ToolCallDelta& part : delta.tool_calls) {
     if (part.index == response_.tool_calls.size()) {
-      if (part.id.empty()) part.id = make_id(call_prefix_);
+      if (part.id.empty())
+        part.id = ids_.of.empty() ? make_id(ids_.prefix) : cat(ids_.prefix, ids_.of, "_", part.index);
       response_.tool_calls.push_back({part.id, part.name, {}});
     }
     response_.tool_calls[part.index].arguments += part.arguments;

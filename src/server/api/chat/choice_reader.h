@@ -12,12 +12,17 @@
 
 namespace wick {
 
+// Ids of calls where the model gives none: random ones, or with `of` the same each time, "call_abc_0".
+struct CallIds {
+  std::string_view prefix = "call_";
+  std::string of;
+};
+
 // Takes one choice apart while it is written.
 class ChoiceReader {
  public:
   // `tools`: the list given to the template, or null; must live longer. `one_call`: calls behind the first are dropped.
-  // `call_prefix`: how ids of calls begin where the model gives none.
-  ChoiceReader(const ResponseFormat& format, const Json* tools, bool one_call, std::string_view call_prefix = "call_");
+  ChoiceReader(const ResponseFormat& format, const Json* tools, bool one_call, CallIds ids = {});
 
   // What a kToken or kEnd event added. The first part of every call has an id.
   ResponseDelta read(const RequestEvent& event);
@@ -31,7 +36,7 @@ class ChoiceReader {
 
   ResponseParser parser_;
   bool one_call_;
-  std::string_view call_prefix_;
+  CallIds ids_;
   Response response_;
   int64_t reasoning_tokens_ = 0;
 };

@@ -167,7 +167,9 @@ const Fields<OutputFormat>& OutputFormat::fields() {
           .words({"text", "json_object", "json_schema"})
           .add("json_schema", &R::json_schema, "With json_schema: the schema, in the chat API.")
           .add("schema", &R::schema, "With json_schema: the schema, in the Responses API.")
-          .add("name", &R::name, "With json_schema: its name, in the Responses API.");
+          .add("name", &R::name, "With json_schema: its name, in the Responses API.")
+          .add("member_order", &R::member_order, "With json_schema: the schema's order, or any. An extension.")
+          .words({"schema", "any"});
   return fields;
 }
 

@@ -68,6 +68,7 @@ struct OutputFormat {
   std::optional<std::string> name;
   std::optional<JsonSchemaRequest> json_schema;
   std::optional<Json> schema;
+  std::string member_order = "schema";
   static const Fields<OutputFormat>& fields();
 
   const Json* wanted_schema() const;

@@ -122,7 +122,9 @@ AnswerRules answer_rules(const ChatRequest& request, const TextModel& model, con
   rules.grammar = grammar_of(param, [&] {
     if (request.grammar) return grammars.gbnf(*request.grammar);
     const Json* schema = request.response_format.wanted_schema();
-    return schema ? grammars.json_schema(*schema) : grammars.json_object();
+    if (!schema) return grammars.json_object();
+    const bool is_any = request.response_format.member_order == "any";
+    return grammars.json_schema(*schema, is_any ? MemberOrder::kAny : MemberOrder::kSchema);
   });
   return rules;
 }

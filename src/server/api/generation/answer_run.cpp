@@ -140,7 +140,11 @@ void AnswerRun::hear(size_t prompt, const RequestEvent& event) {
       case RequestEvent::Kind::kError: fail(error_answer(*event.error)); break;
     }
   } catch (...) {
-    if (!is_over_) fail(error_response(std::current_exception()));
+    try {
+      if (!is_over_) fail(error_response(std::current_exception()));
+    } catch (...) {  // no memory even for that: the exchange says so when the engine lets go of this
+      is_over_ = true;
+    }
   }
 }
 

@@ -12,9 +12,9 @@ Grammar GrammarCache::json_object() {
   return find_or_make("o", [] { return Grammar::json_object(JsonLayout::kOneLine); });
 }
 
-Grammar GrammarCache::json_schema(const Json& schema) {
-  return find_or_make(cat("s", to_text(to_ordered(schema))),
-                      [&] { return Grammar::from_json_schema(schema, JsonLayout::kOneLine); });
+Grammar GrammarCache::json_schema(const Json& schema, MemberOrder order) {
+  return find_or_make(cat(order == MemberOrder::kAny ? "a" : "s", to_text(to_ordered(schema))),
+                      [&] { return Grammar::from_json_schema(schema, JsonLayout::kOneLine, order); });
 }
 
 size_t GrammarCache::size() const {

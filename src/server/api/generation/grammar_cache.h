@@ -20,7 +20,7 @@ class GrammarCache {
   // Throws Error(kInvalidArgument) as the functions of Grammar do.
   Grammar gbnf(std::string_view text);
   Grammar json_object();
-  Grammar json_schema(const Json& schema);
+  Grammar json_schema(const Json& schema, MemberOrder order = MemberOrder::kSchema);
 
   size_t size() const;
 

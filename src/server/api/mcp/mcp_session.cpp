@@ -156,7 +156,9 @@ void McpSession::wait() {
 
 void McpSession::loop() {
   while (!is_stopping_) {
-    for (const BackgroundInbox::Answer& answer : inbox_->wait(kTick)) {
+    BackgroundInbox::Answers answers;
+    inbox_->wait(kTick, answers);
+    for (const BackgroundInbox::Answer& answer : answers) {
       std::optional<Call> call;
       {
         const std::lock_guard lock(mutex_);

@@ -13,7 +13,9 @@ void Api::add_messages_routes(Router& router) {
 }
 
 void Api::messages(const HttpRequest& request, const Exchange& exchange) {
-  const auto wanted = keep_with_room(MessagesRequest::fields().read(json_body(request)).as_chat(), request);
+  ChatRequest chat = MessagesRequest::fields().read(json_body(request)).as_chat();
+  fill_in(chat.model, chat);
+  const auto wanted = keep_with_room(std::move(chat), request);
   converse(wanted, exchange, request.caller, [=](const std::string& model, ChatJob& job, const EngineRef&) {
     MessageAnswerOptions options;
     options.id = make_id("msg_");
@@ -28,10 +30,13 @@ void Api::messages(const HttpRequest& request, const Exchange& exchange) {
 }
 
 void Api::count_message_tokens(const HttpRequest& request, const Exchange& exchange) {
-  const auto wanted = keep_with_room(CountTokensRequest::fields().read(json_body(request)).as_chat(), request);
-  with_engine(wanted->model, exchange, [=](const std::string&, const EngineRef& engine) {
+  ChatRequest chat = CountTokensRequest::fields().read(json_body(request)).as_chat();
+  fill_in(chat.model, chat);
+  const auto wanted = keep_with_room(std::move(chat), request);
+  const auto count = [=](const std::string&, const EngineRef& engine) {
     exchange->send(json_response({{"input_tokens", chat_text(*wanted, engine->model()).prompt.tokens.size()}}));
-  });
+  };
+  with_engine(wanted->model, exchange, count, {request.caller.name, {}});
 }
 
 }  // namespace wick

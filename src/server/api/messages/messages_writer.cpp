@@ -48,7 +48,8 @@ HttpResponse messages_error(HttpResponse error) {
 MessagesWriter::MessagesWriter(std::shared_ptr<HttpExchange> exchange, MessageAnswerOptions options)
     : AnswerWriter(std::move(exchange)),
       options_(std::move(options)),
-      reader_(options_.format, options_.tools.is_array() ? &options_.tools : nullptr, options_.one_call, "toolu_"),
+      reader_(options_.format, options_.tools.is_array() ? &options_.tools : nullptr, options_.one_call,
+              {"toolu_", {}}),
       usage_(usage_of(options_.prompt_tokens, 0, 0)) {}
 
 std::string MessagesWriter::error_event(const std::string& error) const {

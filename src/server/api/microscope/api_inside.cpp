@@ -112,7 +112,7 @@ void Api::about_inspect(const HttpRequest& request, const Exchange& exchange) {
                       {"edits", InspectLimits::kEdits},
                       {"capture_bytes", limits.bytes_each},
                       {"capture_seconds", limits.kept.count()}};
-  with_engine(name, exchange, [this, exchange, answer](const std::string& model, const EngineRef& engine) mutable {
+  const auto tell = [this, exchange, answer](const std::string& model, const EngineRef& engine) mutable {
     const LanguageInterp inside = inspector_->model_of(engine);
     const InterpFacts& facts = inside.facts();
     answer["model"] = {{"id", model},
@@ -124,7 +124,8 @@ void Api::about_inspect(const HttpRequest& request, const Exchange& exchange) {
                        {"chat", engine->model().chat_template() != nullptr},
                        {"attention_layers", facts.attention_layers}};
     exchange->send(json_response(answer));
-  });
+  };
+  with_engine(name, exchange, tell, {request.caller.name, {}});
 }
 
 template <typename Wanted, typename Work>
@@ -136,6 +137,9 @@ void Api::look_inside(const HttpRequest& request, const Exchange& exchange, Work
       [this, wanted, exchange, work, caller = request.caller](const std::string& model, const EngineRef& engine) {
         if (!host_->adapter_of(model).empty()) {
           throw RequestError("model", cat(in_quotes(model), " has an adapter, and is not looked into by name"));
+        }
+        if (const auto defaults = host_->defaults_of(model); defaults && defaults->system) {
+          throw RequestError("model", cat(in_quotes(model), " is a preset, and is not looked into by name"));
         }
         const auto job = std::make_shared<InsideWork>(*inspector_, engine, exchange, caller);
         const bool has_room = inspector_->run(caller.name, [job, wanted, work] {
@@ -150,7 +154,8 @@ void Api::look_inside(const HttpRequest& request, const Exchange& exchange, Work
                                            "rate_limit_exceeded");
         busy.headers.emplace_back("Retry-After", "5");
         exchange->send(std::move(busy));
-      });
+      },
+      {request.caller.name, {}});
 }
 
 void Api::lens(const HttpRequest& request, const Exchange& exchange) {

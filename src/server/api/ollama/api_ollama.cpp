@@ -54,9 +54,10 @@ std::string Api::ollama_model(const std::string& name) const {
 void Api::ollama_chat(const HttpRequest& request, const Exchange& exchange) {
   const auto asked = EngineClock::now();
   const OllamaChatRequest body = OllamaChatRequest::parse(json_body(request));
-  if (body.messages.empty()) return ollama_load(body, exchange, true);
+  if (body.messages.empty()) return ollama_load(body, exchange, true, request.caller);
   ChatRequest chat = body.as_chat();
   chat.model = ollama_model(body.model);
+  fill_in(chat.model, chat);
   const auto wanted = keep_with_room(std::move(chat), request);
   converse(
       wanted, exchange, request.caller,
@@ -66,55 +67,62 @@ void Api::ollama_chat(const HttpRequest& request, const Exchange& exchange) {
         options.format = job.format;
         options.tools = wanted->tool_list;
         return std::make_unique<OllamaWriter>(exchange, std::move(options));
-      });
+      },
+      body.keep_seconds());
 }
 
 void Api::ollama_generate(const HttpRequest& request, const Exchange& exchange) {
   const auto asked = EngineClock::now();
   const OllamaGenerateRequest body = OllamaGenerateRequest::parse(json_body(request));
-  if (body.prompt.empty()) return ollama_load(body, exchange, false);
+  if (body.prompt.empty()) return ollama_load(body, exchange, false, request.caller);
   const OllamaRequest& head = body;
   if (body.raw) {
-    const auto wanted = keep_with_room(body.as_completion(), request);
-    return with_engine(ollama_model(body.model), exchange,
-                       [=, this, caller = request.caller](const std::string& model, EngineRef engine) {
-                         std::vector<EngineRequest> jobs = make_completion_jobs(*wanted, *engine, grammars_);
-                         OllamaAnswerOptions options = answer_options(head, *engine, asked);
-                         options.is_chat = false;
-                         auto writer = std::make_unique<OllamaWriter>(exchange, std::move(options));
-                         run(model, std::move(engine), std::move(jobs), exchange, std::move(writer), asked, caller);
-                       });
+    CompletionRequest read = body.as_completion();
+    fill_in(ollama_model(body.model), read);
+    const auto wanted = keep_with_room(std::move(read), request);
+    const auto answer = [=, this, caller = request.caller](const std::string& model, EngineRef engine) {
+      std::vector<EngineRequest> jobs = make_completion_jobs(*wanted, *engine, grammars_);
+      OllamaAnswerOptions options = answer_options(head, *engine, asked);
+      options.is_chat = false;
+      auto writer = std::make_unique<OllamaWriter>(exchange, std::move(options));
+      run(model, std::move(engine), std::move(jobs), exchange, std::move(writer), asked, caller);
+    };
+    return with_engine(ollama_model(body.model), exchange, answer, {request.caller.name, body.keep_seconds()});
   }
   ChatRequest chat = body.as_chat();
   chat.model = ollama_model(body.model);
-  converse(keep_with_room(std::move(chat), request), exchange, request.caller,
-           [=](const std::string&, ChatJob& job, const EngineRef& engine) {
-             check_thinks(head.think, job.format, head.model);
-             OllamaAnswerOptions options = answer_options(head, *engine, asked);
-             options.is_chat = false;
-             options.format = job.format;
-             return std::make_unique<OllamaWriter>(exchange, std::move(options));
-           });
+  fill_in(chat.model, chat);
+  converse(
+      keep_with_room(std::move(chat), request), exchange, request.caller,
+      [=](const std::string&, ChatJob& job, const EngineRef& engine) {
+        check_thinks(head.think, job.format, head.model);
+        OllamaAnswerOptions options = answer_options(head, *engine, asked);
+        options.is_chat = false;
+        options.format = job.format;
+        return std::make_unique<OllamaWriter>(exchange, std::move(options));
+      },
+      body.keep_seconds());
 }
 
-// Without a prompt. To unload a model would be to make all others wait for it.
-void Api::ollama_load(const OllamaRequest& wanted, const Exchange& exchange, bool is_chat) {
-  if (wanted.keep_alive && wanted.keep_alive->unloads) {
-    throw RequestError("keep_alive",
-                       "keep_alive is 0 without a prompt, which unloads a model, and models here stay loaded until "
-                       "memory is wanted",
-                       "unsupported_value");
-  }
-  with_engine(ollama_model(wanted.model), exchange, [=, name = wanted.model](const std::string&, const EngineRef&) {
+// Without a prompt.
+void Api::ollama_load(const OllamaRequest& wanted, const Exchange& exchange, bool is_chat, const Caller& caller) {
+  const auto answer_with = [=, name = wanted.model](const char* reason) {
     OrderedJson answer = {{"model", name}, {"created_at", ollama_time()}};
     if (is_chat) {
       answer["message"] = {{"role", "assistant"}, {"content", ""}};
     } else {
       answer["response"] = "";
     }
-    answer.update({{"done_reason", "load"}, {"done", true}});
+    answer.update({{"done_reason", reason}, {"done", true}});
     exchange->send(json_response(answer));
-  });
+  };
+  const std::string model = model_name(ollama_model(wanted.model));
+  if (wanted.keep_seconds() == 0) {
+    host_->let_go(model, caller.name);
+    return answer_with("unload");
+  }
+  with_engine(model, exchange, [=](const std::string&, const EngineRef&) { answer_with("load"); },
+              {caller.name, wanted.keep_seconds()});
 }
 
 void Api::ollama_other(const HttpRequest& request, const Exchange&) {

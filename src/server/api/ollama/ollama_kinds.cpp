@@ -6,10 +6,8 @@
 #include "base/utf8.h"
 
 namespace wick {
-namespace {
 
-// "1h30m", "-1m", "300ms" as Go writes them; empty: it is none. In seconds.
-std::optional<double> go_duration(std::string_view text) {
+std::optional<double> duration_seconds(std::string_view text) {
   const bool is_negative = text.starts_with('-');
   if (is_negative || text.starts_with('+')) text.remove_prefix(1);
   if (text == "0") return 0;
@@ -32,8 +30,6 @@ std::optional<double> go_duration(std::string_view text) {
   }
   return is_negative ? -sum : sum;
 }
-
-}  // namespace
 
 OrderedJson FieldKind<OllamaFormat>::schema(SchemaSet&) {
   return {{"anyOf", {{{"type", "string"}, {"enum", {"", "json"}}}, {{"type", "object"}}}}};
@@ -72,15 +68,15 @@ OrderedJson FieldKind<OllamaKeepAlive>::schema(SchemaSet&) {
 void FieldKind<OllamaKeepAlive>::read(const Json& value, const std::string& place, const Limits&,
                                       OllamaKeepAlive& out) {
   if (value.is_number()) {
-    out.unloads = value.as_number() == 0;
+    out.seconds = value.as_number();
     return;
   }
   if (!value.is_text()) throw wrong_kind(place, value, "seconds or a duration");
-  const auto seconds = go_duration(value.as_text());
+  const auto seconds = duration_seconds(value.as_text());
   if (!seconds) {
     throw RequestError(place, cat(place, " is ", in_quotes(value.as_text()), ", expected a duration like \"5m\""));
   }
-  out.unloads = *seconds == 0;
+  out.seconds = *seconds;
 }
 
 OrderedJson FieldKind<OllamaImages>::schema(SchemaSet&) { return {{"type", "array"}, {"maxItems", 0}}; }

@@ -30,9 +30,12 @@ struct FieldKind<OllamaThink> {
   static void read(const Json& value, const std::string& place, const Limits& limits, OllamaThink& out);
 };
 
-// Seconds, or "5m": how long a model stays loaded. Here models stay until memory is wanted, whatever a client says.
+// "1h30m", "300ms" as Go writes them, in seconds; empty: it is none.
+std::optional<double> duration_seconds(std::string_view text);
+
+// Seconds, or "5m": how long a model stays loaded when it is not used; below 0: as long as there is memory.
 struct OllamaKeepAlive {
-  bool unloads = false;  // 0
+  double seconds = 0;
 };
 template <>
 struct FieldKind<OllamaKeepAlive> {

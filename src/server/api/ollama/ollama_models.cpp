@@ -121,7 +121,7 @@ void Api::ollama_ps(const HttpRequest&, const Exchange& exchange) {
     model["size"] = status.bytes;
     model["size_vram"] = engine->model().model().device().is_host() ? 0 : status.bytes;
     model["context_length"] = engine->context();
-    model["expires_at"] = nullptr;  // when memory is wanted
+    model["expires_at"] = status.expires ? OrderedJson(ollama_time(*status.expires)) : OrderedJson();  // null: never
     models.push_back(std::move(model));
   }
   exchange->send(json_response({{"models", std::move(models)}}));
@@ -136,7 +136,7 @@ void Api::ollama_show(const HttpRequest& request, const Exchange& exchange) {
                                          {"model_info", OrderedJson::object()},
                                          {"capabilities", {"embedding"}}}));
   }
-  with_engine(name, exchange, [this, exchange](const std::string& model, const EngineRef& engine) {
+  const auto show = [this, exchange](const std::string& model, const EngineRef& engine) {
     const TextModel& text_model = engine->model();
     OrderedJson answer = {{"modelfile", cat("FROM ", model, "\n")},
                           {"parameters", parameters_of(text_model.recommended())},
@@ -149,7 +149,8 @@ void Api::ollama_show(const HttpRequest& request, const Exchange& exchange) {
     answer["model_info"] = model_info(*engine);
     answer["capabilities"] = capabilities_of(text_model);
     exchange->send(json_response(answer));
-  });
+  };
+  with_engine(name, exchange, show, {request.caller.name, {}});
 }
 
 void Api::ollama_version(const HttpRequest&, const Exchange& exchange) {

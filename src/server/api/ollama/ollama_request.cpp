@@ -116,7 +116,7 @@ const Fields<OllamaRequest>& OllamaRequest::fields() {
           .add("format", &R::format, "json: a JSON object; or a JSON Schema that the answer satisfies.")
           .add("options", &R::options, "How tokens are chosen.")
           .add("think", &R::think, "Whether the model is to think first, for those that do.")
-          .add("keep_alive", &R::keep_alive, "Changes nothing: models stay loaded until memory is wanted.")
+          .add("keep_alive", &R::keep_alive, "How long the model is to stay for this client; 0: not longer.")
           .add("logprobs", &R::logprobs, "Send the log-probability of each token.")
           .add("top_logprobs", &R::top_logprobs, "And of this many of the likeliest in its place.")
           .range(0, kMostTopLogprobs)

@@ -52,6 +52,7 @@ struct OllamaRequest {
   std::optional<int64_t> top_logprobs;
   bool truncate = true;
   static const Fields<OllamaRequest>& fields();
+  std::optional<double> keep_seconds() const { return keep_alive ? std::optional(keep_alive->seconds) : std::nullopt; }
 
  protected:
   void apply_to(ChatRequest& request) const;

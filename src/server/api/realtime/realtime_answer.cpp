@@ -1,6 +1,7 @@
 #include "server/api/realtime/realtime_answer.h"
 
 #include "server/api/generation/caller_share.h"
+#include "server/api/generation/request_defaults.h"
 #include "server/api/request_error.h"
 
 namespace wick {
@@ -21,8 +22,10 @@ void RealtimeAnswer::start(ModelHost& host, const std::string& model, ChatReques
     adapter_ = host.adapter_of(model);
     output_->send("response.created", {{"response", response_json("in_progress")}});
   }
-  host.use(model, [self = shared_from_this(), request = std::move(request), grammars](ModelHost::EngineRef engine,
-                                                                                      const Error* error) {
+  if (const auto defaults = host.defaults_of(model)) defaults->fill(request);
+  const KeepWish keep{caller_.name, {}};
+  const auto begin = [self = shared_from_this(), request = std::move(request), grammars](ModelHost::EngineRef engine,
+                                                                                         const Error* error) {
     const std::lock_guard lock(self->mutex_);
     if (self->is_over_) return;
     if (error) return self->fail("model_failed", error->what());
@@ -33,7 +36,8 @@ void RealtimeAnswer::start(ModelHost& host, const std::string& model, ChatReques
     } catch (const std::exception& refusal) {
       self->fail("invalid_value", refusal.what());
     }
-  });
+  };
+  host.use(model, begin, keep);
 }
 
 // The engine tells of it on a thread of its own, which waits for the lock until this is done.

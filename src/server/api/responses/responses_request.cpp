@@ -129,7 +129,8 @@ const Fields<ResponsesRequest>& ResponsesRequest::fields() {
           .add("text", &R::text, "What the answer's text is to be.")
           .add("reasoning", &R::reasoning, "How much thinking.")
           .add("metadata", &R::metadata, "Sent back as it is.")
-          .add("background", &R::background, "Answer later, at GET /v1/responses/{id}. Needs --journal.")
+          .add("background", &R::background,
+               "Answer later, at GET /v1/responses/{id}; with stream, there, too. Needs --journal.")
           .add("store", &R::store, "Keep the response for a while, to be asked for again and continued.")
           .add("previous_response_id", &R::previous_response_id, "A response that was kept: input continues it.")
           .add("include", &R::include, "What the response also tells.")
@@ -147,9 +148,6 @@ const Fields<ResponsesRequest>& ResponsesRequest::fields() {
 ResponsesRequest ResponsesRequest::parse(const Json& body) {
   ResponsesRequest request = fields().read(body);
   check_messages(request.input.messages, "input");
-  if (request.background && request.stream) {
-    throw RequestError("stream", "stream is true, which a response in the background cannot be", "unsupported_value");
-  }
   check_format(request.text.format, "text.format.schema");
   if (request.text.format.type == "json_schema" && !request.text.format.name) {
     throw RequestError("text.format.name", "text.format.name is missing", "missing_required_parameter");

@@ -95,6 +95,9 @@ OrderedJson bare_response(const AnswerHead& head, const OrderedJson& echo, std::
   return response;
 }
 
+// Of "resp_abc": "abc".
+std::string_view tail(std::string_view id) { return id.substr(id.find('_') + 1); }
+
 OrderedJson usage_json(const Usage& usage) {
   return {{"input_tokens", usage.prompt_tokens},
           {"input_tokens_details", {{"cached_tokens", usage.prompt_tokens_details.cached_tokens}}},
@@ -114,10 +117,11 @@ ResponsesWriter::ResponsesWriter(std::shared_ptr<HttpExchange> exchange, AnswerH
                                  ResponseSource source)
     : AnswerWriter(std::move(exchange)),
       head_(std::move(head)),
-      stream_(request.stream),
+      stream_(request.stream && !request.background),
       echo_(echo_of(request, source.sampling)),
       tools_(std::move(tools)),
-      reader_(format, tools_.is_array() ? &tools_ : nullptr, !request.parallel_tool_calls),
+      reader_(format, tools_.is_array() ? &tools_ : nullptr, !request.parallel_tool_calls,
+              {"call_", std::string(tail(head_.id))}),
       source_(std::move(source)),
       logprobs_(request.wants_logprobs()) {}
 
@@ -153,14 +157,20 @@ OrderedJson ResponsesWriter::response_json(std::string_view status) const {
   return response;
 }
 
+// The same when the response is computed again: streams of it go on then.
+std::string ResponsesWriter::item_id(std::string_view prefix) const {
+  return cat(prefix, tail(head_.id), "_", output_.size() + (open_ ? 1 : 0));
+}
+
 void ResponsesWriter::add_event(OrderedJson event) {
+  if (source_.on_event) return source_.on_event(std::move(event));
+  if (!stream_) return;
   event["sequence_number"] = number_++;
   events_ += cat("event: ", event["type"].get_ref<const std::string&>(), "\ndata: ", to_text(event), "\n\n");
 }
 
 void ResponsesWriter::flush() {
-  if (stream_ && !events_.empty()) send_events(std::exchange(events_, {}));
-  events_.clear();
+  if (!events_.empty()) send_events(std::exchange(events_, {}));
 }
 
 void ResponsesWriter::open_item(Item item) {
@@ -210,7 +220,7 @@ void ResponsesWriter::close_item() {
 void ResponsesWriter::add_text(Kind kind, std::string_view text) {
   if (text.empty()) return;
   const bool is_message = kind == Kind::kMessage;
-  if (!open_ || open_->kind != kind) open_item({.kind = kind, .id = make_id(is_message ? "msg_" : "rs_")});
+  if (!open_ || open_->kind != kind) open_item({.kind = kind, .id = item_id(is_message ? "msg_" : "rs_")});
   open_->text += text;
   OrderedJson event = {{"type", is_message ? "response.output_text.delta" : "response.reasoning_text.delta"},
                        {"item_id", open_->id},
@@ -226,14 +236,16 @@ void ResponsesWriter::add_text(Kind kind, std::string_view text) {
 }
 
 void ResponsesWriter::add(const ResponseDelta& delta) {
-  if (stream_ && !std::exchange(has_created_, true)) {
-    add_event({{"type", "response.created"}, {"response", response_json("in_progress")}});
+  if (!std::exchange(has_created_, true)) {
+    if (stream_) add_event({{"type", "response.created"}, {"response", response_json("in_progress")}});
     add_event({{"type", "response.in_progress"}, {"response", response_json("in_progress")}});
   }
   add_text(Kind::kReasoning, delta.reasoning);
   add_text(Kind::kMessage, delta.content);
   for (const ToolCallDelta& part : delta.tool_calls) {
-    if (!part.id.empty()) open_item({.kind = Kind::kCall, .id = make_id("fc_"), .call_id = part.id, .name = part.name});
+    if (!part.id.empty()) {
+      open_item({.kind = Kind::kCall, .id = item_id("fc_"), .call_id = part.id, .name = part.name});
+    }
     if (part.arguments.empty()) continue;
     open_->text += part.arguments;
     add_event({{"type", "response.function_call_arguments.delta"},

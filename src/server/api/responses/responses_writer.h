@@ -20,6 +20,8 @@ struct ResponseSource {
   std::optional<SamplingParams> sampling;
   const Tokenizer* tokenizer = nullptr;          // for log-probabilities; lives longer
   std::function<void(const std::string&)> keep;  // hears the response, once it is whole; may be empty
+  // Hears the events but the first and the last, of a response that is answered whole; may be empty.
+  std::function<void(OrderedJson)> on_event;
 };
 
 // The answer of /v1/responses, whole or as OpenAI's events: response.created, response.output_text.delta, ...
@@ -48,6 +50,7 @@ class ResponsesWriter : public AnswerWriter {
   OrderedJson item_json(const Item& item, bool is_done) const;
   OrderedJson part_json(const Item& item, bool is_done) const;
   OrderedJson response_json(std::string_view status) const;
+  std::string item_id(std::string_view prefix) const;
   void add_event(OrderedJson event);  // numbered
   void flush();
 
