@@ -51,6 +51,11 @@ class ModelHost {
   bool has(std::string_view name) const;
   // Of "model:adapter", where the model has an adapter of that name: the adapter. Empty for a model alone.
   std::string adapter_of(std::string_view name) const;
+  // Loads an adapter for requests to "model:NAME", which stays when the model is loaded again. `engine` is the model's.
+  // Throws Error(kInvalidArgument) for a name that is taken, and what loading throws.
+  void load_adapter(std::string_view model, const TextEngine& engine, const LoraChoice& lora);
+  // Who has it keeps it until the answer is over. False when there is none of that name.
+  bool unload_adapter(std::string_view model, const TextEngine& engine, std::string_view name);
 
   // Keeps the model in memory as long as somebody has one.
   using EngineRef = std::shared_ptr<TextEngine>;
@@ -78,8 +83,9 @@ class ModelHost {
     std::unique_ptr<EngineThread> thread;
     std::vector<Ready> waiting;
   };
-  Slot* find(std::string_view name) const;
+  Slot* find(std::string_view name) const;  // while nobody changes them, or mutex_ is held
   std::string unknown(std::string_view name) const;
+  std::vector<LoraChoice>& loras_of(std::string_view model);
   void load_loop();
   void load(Slot& slot);
   EngineRef make_engine(Slot& slot);

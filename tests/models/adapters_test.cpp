@@ -100,7 +100,7 @@ class Adapters : public testing::Test {
   }
 
   static int64_t add(TestModel& model, const fs::path& path, float scale = 1) {
-    return model.model->add_adapter(read_lora(path, model.source), scale, path.filename().string());
+    return model.model->adapters().add(read_lora(path, model.source), scale, path.filename().string());
   }
 
   TinyModel model_;
