@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/binary.h"
+#include "ops/index.h"
 #include "ops/layers/norm.h"
 #include "ops/rearrange.h"
 #include "ops/view.h"
