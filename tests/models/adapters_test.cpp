@@ -6,6 +6,7 @@
 
 #include "formats/adapters/merge_lora.h"
 #include "formats/gguf/gguf_writer.h"
+#include "models/adapter_slots.h"
 #include "support/compare.h"
 #include "support/errors.h"
 #include "support/lora_files.h"

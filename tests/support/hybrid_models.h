@@ -54,7 +54,7 @@ inline constexpr HybridModel kHybridModels[] = {
         "max_position_embeddings": 256})"},
     {"griffin", R"({"model_type": "recurrent_gemma", "hidden_size": 32, "num_hidden_layers": 4,
         "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 8, "intermediate_size": 80, "lru_width": 48,
-        "conv1d_width": 3, "attention_window_size": 16, "block_types": ["recurrent", "attention"],
+        "conv1d_width": 3, "attention_window_size": 40, "block_types": ["recurrent", "attention"],
         "logits_soft_cap": 20.0, "vocab_size": 192, "max_position_embeddings": 256})"},
     {"matrix-memory", R"({"model_type": "xlstm", "hidden_size": 32, "num_blocks": 2, "num_heads": 4,
         "qk_dim_factor": 0.5, "v_dim_factor": 1.5, "ffn_round_up_to_multiple_of": 8, "gate_soft_cap": 12.0,

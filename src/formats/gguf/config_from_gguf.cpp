@@ -233,6 +233,7 @@ class Reader {
       out_.integer("mamba_d_head", head_dim);
       out_.boolean("mamba_rms_norm", has("blk.0.ssm_norm.weight"));
       out_.boolean("mamba_norm_before_gate", false);
+      out_.integer("embedding_multiplier", 1);  // it is in the weights, as all the others
       out_.boolean("mamba_conv_bias", has("blk.0.ssm_conv1d.bias"));
     } else if (is("qwen3next")) {
       out_.integer("linear_num_value_heads", rank);
@@ -254,6 +255,7 @@ class Reader {
       if (!flags[static_cast<size_t>(i)]) continue;
       if (offset == layers) {
         offset = i;
+        period = std::max(i + 1, layers - i);  // unless another follows
       } else {
         period = i - offset;
         break;
