@@ -6,7 +6,7 @@
 #include "models/adapter_slots.h"
 #include "models/auto_config.h"
 #include "models/config_check.h"
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "models/encoder_decoder/encoder_decoder.h"
 #include "models/encoders/encoder_config.h"
 #include "models/load_parts.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "models/registry.h"
 #include "support/model_fixtures.h"
 #include "support/temp_folder.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "models/config_reader.h"
-#include "models/decoder_config.h"
+#include "models/decoder/decoder_config.h"
 
 namespace wick {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "models/decoder_config.h"
+#include "models/decoder/decoder_config.h"
 #include "nn/recurrent/delta_rule.h"
 #include "nn/recurrent/mamba.h"
 #include "nn/recurrent/mamba2.h"

@@ -1,11 +1,11 @@
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 
 #include <algorithm>
 #include <numbers>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "models/decoder_step.h"
+#include "models/decoder/decoder_step.h"
 #include "models/input_embeddings.h"
 #include "models/logit_hooks.h"
 #include "nn/scratch.h"

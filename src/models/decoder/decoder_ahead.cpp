@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "models/decoder.h"
-#include "models/decoder_step.h"
+#include "models/decoder/decoder.h"
+#include "models/decoder/decoder_step.h"
 #include "ops/index.h"
 #include "ops/rearrange.h"
 #include "ops/view.h"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "models/adapter_slots.h"
-#include "models/decode_graphs.h"
-#include "models/decoder_config.h"
+#include "models/decoder/decode_graphs.h"
+#include "models/decoder/decoder_config.h"
 #include "models/language_model.h"
 #include "models/weight_loader.h"
 #include "nn/altup.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "ops/binary.h"
 #include "ops/layers/draw_tokens.h"
 #include "ops/layers/quantize.h"
