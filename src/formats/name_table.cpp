@@ -303,6 +303,17 @@ constexpr NameGroup kStableLm{kBlk, kModelLayer, kStableLmRules};
 constexpr NameRule kSeedOssRules[] = {{"post_attention_norm.*", "post_attention_layernorm.*"}};
 constexpr NameGroup kSeedOss{kBlk, kModelLayer, kSeedOssRules};
 
+// Layers behind the model's own, which predict further tokens.
+constexpr NameRule kNextnRules[] = {
+    {"nextn.eh_proj.*", "eh_proj.*"},
+    {"nextn.enorm.*", "enorm.*"},
+    {"nextn.hnorm.*", "hnorm.*"},
+    {"nextn.shared_head_norm.*", "shared_head.norm.*"},
+    {"nextn.shared_head_head.*", "shared_head.head.*"},
+    {"nextn.embed_tokens.*", "embed_tokens.*"},
+};
+constexpr NameGroup kNextn{kBlk, kModelLayer, kNextnRules};
+
 // Multi-head latent attention.
 constexpr NameRule kDeepseek2Rules[] = {
     {"attn_q_a.*", "self_attn.q_a_proj.*"},
@@ -495,7 +506,7 @@ constexpr Groups kFalconGroups[] = {&kFalcon};
 constexpr Groups kBloomGroups[] = {&kBloom};
 constexpr Groups kOlmo2Groups[] = {&kOlmo2, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kStarcoder2Groups[] = {&kStarcoder2, &kLlamaTop, &kLlamaLayer, &kGated};
-constexpr Groups kDeepseek2Groups[] = {&kDeepseek2, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kDeepseek2Groups[] = {&kDeepseek2, &kNextn, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kGptOssGroups[] = {&kGptOss, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kGraniteMoeGroups[] = {&kRotaryPairs, &kGraniteMoe, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kGraniteHybridGroups[] = {&kRotaryPairs, &kGraniteMoe, &kGraniteShared, &kMambaPart, &kLlamaTop,
@@ -513,7 +524,7 @@ constexpr Groups kMambaGroups[] = {&kMamba1, &kMambaShared};
 constexpr Groups kMamba2Groups[] = {&kMamba2, &kMambaShared};
 
 constexpr Groups kGlm4Groups[] = {&kGlm4, &kPhi3, &kLlamaTop, &kLlamaLayer};
-constexpr Groups kGlm4MoeGroups[] = {&kSeedOss, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kGlm4MoeGroups[] = {&kSeedOss, &kNextn, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kHunyuanGroups[] = {&kHunyuan, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kMiniMaxM2Groups[] = {&kMixtral, &kMiniMaxM2, &kLlamaTop, &kLlamaLayer, &kMoe};
 constexpr Groups kLfm2MoeGroups[] = {&kLfm2, &kLfm2Moe, &kLlamaTop, &kLlamaLayer, &kMoe};

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "formats/gguf/gguf_config.h"
+#include "formats/gguf/gguf_export.h"
+#include "formats/gguf/gguf_writer.h"
 #include "ops/binary.h"
 #include "ops/index.h"
 #include "ops/layers/norm.h"
@@ -222,6 +225,44 @@ TEST_P(MtpTest, IsLoadedWhenAskedFor) {
 
 INSTANTIATE_TEST_SUITE_P(All, MtpTest, testing::ValuesIn(mtp_models()),
                          [](const auto& test) { return std::string(test.param.name); });
+
+// Files of llama.cpp have the layer as one more block.
+TEST(Mtp, TheLayerIsReadFromGguf) {
+  for (const MtpModel& model : {mtp_models()[0], mtp_models()[1]}) {
+    SCOPED_TRACE(model.name);
+    const TempFolder temp;
+    write_model(model, temp.path() / "model");
+    copy_model(temp.path() / "model", temp.path() / "longer", model.more,
+               R"(, "num_hidden_layers": 3, "first_k_dense_replace": 1})");
+    const WeightSource source(Checkpoint::open(temp.path() / "longer"));
+    const auto tensors = gguf_tensors(source);
+    std::vector<TensorSpec> specs;
+    for (const GgufTensor& tensor : tensors) specs.push_back({tensor.name, tensor.dtype, tensor.shape});
+    Metadata metadata = gguf_from_config(source.config());
+    metadata.set_u32(cat(metadata.text("general.architecture"), ".nextn_predict_layers"), 1);
+    GgufWriter writer(temp.path() / "model.gguf", metadata, specs);
+    for (const GgufTensor& tensor : tensors) writer.write(tensor.name, tensor.load());
+    writer.finish();
+
+    const std::vector<int32_t> text = some_tokens(17, 8), next = {5};
+    std::vector<Tensor> plain, ahead;
+    for (const fs::path& path : {temp.path() / "model", temp.path() / "model.gguf"}) {
+      ModelOptions options;
+      options.mtp = true;
+      const TestModel loaded(path, options);
+      TestSequence sequence(loaded);
+      ForwardBatch batch, behind;
+      Lookahead lookahead;
+      sequence.add_to(batch, text, true);
+      batch.sequences.back().lookahead = &lookahead;
+      plain.push_back(loaded.model->forward(batch, loaded.cache));
+      sequence.add_to(behind, next, false);
+      ahead.push_back(loaded.model->look_ahead(behind, lookahead.rows, loaded.cache).logits);
+    }
+    EXPECT_LE(relative_error(plain[1], plain[0]), 1e-4);
+    EXPECT_LE(relative_error(ahead[1], ahead[0]), 1e-4);
+  }
+}
 
 TEST(Mtp, ModelsWithoutSuchALayerSaySo) {
   const TempFolder temp;
