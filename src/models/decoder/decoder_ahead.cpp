@@ -66,6 +66,10 @@ LanguageModel::Ahead Decoder::look_ahead(const ForwardBatch& batch, const Tensor
   const auto count = static_cast<int64_t>(batch.tokens.size());
   const bool one_each = std::all_of(batch.sequences.begin(), batch.sequences.end(),
                                     [](const SequenceRows& rows) { return rows.tokens == 1 && !rows.hooks; });
+  if (cache.layers() != facts_.kv_layers.size()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("look_ahead: the cache has ", cache.layers(), " layers, the model ", facts_.kv_layers.size()));
+  }
   if (!one_each || std::ssize(batch.sequences) != count || last.shape() != Shape({count, config_.hidden})) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("look_ahead: ", count, " tokens of ", batch.sequences.size(), " sequences, rows ", last.shape()));
