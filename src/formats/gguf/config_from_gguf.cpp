@@ -164,9 +164,8 @@ class Reader {
       out_.boolean("use_qkv_bias", has("blk.0.attn_q.bias"));
       out_.boolean("qk_layernorm", has("blk.0.attn_q_norm.weight"));
     }
-    if (is("glm4moe") || is("deepseek2")) {
-      out_.integer("num_nextn_predict_layers", integer("nextn_predict_layers").value_or(0));
-    }
+    const auto further = integer("nextn_predict_layers");
+    if (further && (is("glm4moe") || is("deepseek2"))) out_.integer("num_nextn_predict_layers", *further);
     if (is("glm4moe")) out_.boolean("use_qk_norm", has("blk.0.attn_q_norm.weight"));
     if (is("command-r")) out_.boolean("use_qk_norm", has("blk.0.attn_q_norm.weight"));
     if (is("falcon")) {
