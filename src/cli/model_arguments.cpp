@@ -92,8 +92,11 @@ void ModelArguments::add_options(CLI::App& command) {
   command.add_option("--template", chat_template, cat("A built-in chat template for the model's own: ", templates))
       ->type_name("NAME")
       ->group(kGroup);
-  command.add_option("--speculate", speculate, "Speculative decoding: drafts by ngram or a smaller model; same answer")
-      ->type_name("ngram|MODEL")
+  command
+      .add_option("--speculate", speculate,
+                  "Speculative decoding: drafts by ngram, the model's own layer for it (mtp) or a smaller model; same "
+                  "answer")
+      ->type_name("ngram|mtp|MODEL")
       ->group(kGroup);
   command.add_option("--draft-tokens", draft_tokens, "Tokens to draft at a time (default: 8)")
       ->check(count_from(1, 1024))
@@ -128,6 +131,7 @@ std::shared_ptr<const TextModel> load_text_model(const ModelArguments& arguments
   options.chat_template = arguments.chat_template;
   options.device = device_named(arguments.device);
   options.loras = loras_named(arguments.loras);
+  options.mtp = arguments.speculate == "mtp";
   std::unique_ptr<ProgressBar> bar;
   options.progress = [&](int64_t done, int64_t total) {
     if (!bar) bar = std::make_unique<ProgressBar>(total, ProgressUnit::kBytes, ProgressBar::kQuiet);
@@ -148,6 +152,7 @@ GeneratorOptions generator_options(const ModelArguments& arguments) {
 std::unique_ptr<Drafter> make_drafter(const ModelArguments& arguments, const TextModel& target) {
   if (arguments.speculate.empty()) return nullptr;
   if (arguments.speculate == "ngram") return std::make_unique<LookupDrafter>();
+  if (arguments.speculate == "mtp") return std::make_unique<MtpDrafter>(target.model());
   LoadOptions load;
   load.device = target.model().device();
   EngineOptions one;

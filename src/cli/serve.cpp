@@ -51,7 +51,7 @@ struct ServeArguments {
   int threads = 0;
   std::string device = "cpu";
   bool no_prefix_cache = false, log_contents = false, inspect = false, open = false;
-  std::string steering, probes, autoencoders, keep_alive;
+  std::string steering, probes, autoencoders, adapter_folder, keep_alive;
 };
 
 EngineOptions engine_options(const ServeArguments& arguments) {
@@ -71,6 +71,8 @@ EngineOptions engine_options(const ServeArguments& arguments) {
     options.drafter = [draft = load_named_model(arguments.draft, load), options](const TextModel& model) {
       return std::make_unique<ModelDrafter>(draft, model, options);
     };
+  } else if (arguments.speculate == "mtp") {
+    options.drafter = [](const TextModel& model) { return std::make_unique<MtpDrafter>(model.model()); };
   } else if (!arguments.speculate.empty()) {
     options.drafter = [](const TextModel&) { return std::make_unique<LookupDrafter>(); };
   }
@@ -117,6 +119,7 @@ std::vector<ModelEntry> entries_of(const ServeArguments& arguments) {
     entry.load.device = device_named(arguments.device);
     entry.load.chat_template = arguments.chat_template;
     entry.load.loras = loras_of(arguments);
+    entry.load.mtp = arguments.speculate == "mtp";
     entry.load.notice = warn;
     entry.engine = engine;
   }
@@ -240,6 +243,7 @@ int serve(const ServeArguments& arguments) {
   parts.speech = std::make_shared<SpeechHost>(served_speech_models(arguments.speech_models, load));
   parts.embedders = make_embed_host(served_encoders(arguments.embedding_models, load));
   parts.judges = make_judge_host(served_encoders(arguments.rerank_models, load));
+  parts.adapters = arguments.adapter_folder;
   parts.inspector = make_inspector(arguments);
   parts.say = warn;
   Api api(host, metrics, std::move(parts));
@@ -348,6 +352,12 @@ void add_serve(CLI::App& app, Action& action) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME=PATH[=SCALE]")
       ->group(kModel);
+  command
+      ->add_option("--adapter-folder", a.adapter_folder,
+                   "Clients may load adapters of this folder while the server runs (POST /v1/load_lora_adapter)")
+      ->check(CLI::ExistingDirectory.description(""))
+      ->type_name("DIR")
+      ->group(kModel);
   command->add_option("--template", a.chat_template, "A built-in chat template for the models' own")
       ->type_name("NAME")
       ->group(kModel);
@@ -374,8 +384,10 @@ void add_serve(CLI::App& app, Action& action) {
   count("--tpot-target-ms", a.next_token_ms, "Aim at a token every so many ms (default: 40)", 1);
   command->add_flag("--no-prefix-cache", a.no_prefix_cache, "Compute every prompt from its beginning")->group(kEngine);
   CLI::Option* speculate =
-      command->add_option("--speculate", a.speculate, "Speculative decoding with drafts from the text; same answers");
-  speculate->check(CLI::IsMember({"lookup", "ngram"}).description(""))->type_name("lookup")->group(kEngine);
+      command->add_option("--speculate", a.speculate,
+                          "Speculative decoding with drafts from the text, or by the model's own layer for it (mtp); "
+                          "same answers");
+  speculate->check(CLI::IsMember({"lookup", "ngram", "mtp"}).description(""))->type_name("lookup|mtp")->group(kEngine);
   command->add_option("--draft", a.draft, "Speculative decoding with drafts of a smaller model; same answers")
       ->type_name("MODEL")
       ->group(kEngine)

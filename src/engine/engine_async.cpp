@@ -25,7 +25,14 @@ void Engine::draft(const StepPlan& plan) {
     const auto rest = std::stable_partition(room.begin(), room.end(),
                                             [&](const auto& each) { return each.sequence->drafter == drafter; });
     std::vector<Draft> drafts;
-    for (auto each = room.begin(); each != rest; ++each) drafts.push_back({each->sequence->tokens, each->most, {}});
+    for (auto each = room.begin(); each != rest; ++each) {
+      if (drafter->is_own()) {
+        const Lock lock(state_mutex_);
+        scheduler_.reserve_for(*each);
+      }
+      const Sequence& sequence = *each->sequence;
+      drafts.push_back({sequence.tokens, each->most, {}, sequence.lookahead.last, sequence.blocks, &memory_.cache()});
+    }
     drafter->propose(drafts);
     const Lock lock(state_mutex_);
     for (size_t i = 0; i < drafts.size(); ++i) scheduler_.add_draft(*room[i].sequence, std::move(drafts[i].tokens));

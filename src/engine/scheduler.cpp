@@ -337,6 +337,11 @@ std::vector<Scheduler::DraftRoom> Scheduler::draft_room(const StepPlan& plan) co
   return room;
 }
 
+void Scheduler::reserve_for(DraftRoom& room) {
+  Sequence& sequence = *room.sequence;
+  if (!memory_.try_reserve(sequence, sequence.computed + room.most)) room.most = 1;  // which its next token has
+}
+
 void Scheduler::add_draft(Sequence& sequence, std::vector<int32_t> tokens) {
   const auto count = std::min(static_cast<int64_t>(tokens.size()), budget_left_);
   tokens.resize(static_cast<size_t>(count));
@@ -368,7 +373,14 @@ void Scheduler::commit(const StepPlan& plan, const std::vector<int64_t>& accepte
       TokenCounters::serve(*sequence.client, sequence.step_cost);
       continue;
     }
-    if (!sequence.before.empty() && accepted[i] < drafted) {
+    const bool goes_back = !sequence.before.empty() && accepted[i] < drafted;
+    Tensor& rows = sequence.lookahead.rows;
+    if (rows.defined() && !goes_back) {
+      const int64_t right = rows.dim(0) - 1 - (drafted - accepted[i]);
+      sequence.lookahead.last = rows.with_layout(rows.layout().narrow(0, right, 1));
+    }
+    rows = {};
+    if (goes_back) {
       sequence.state = std::move(sequence.before);  // a later pass runs over what was right of it again
     } else {
       sequence.computed += plan[i].tokens + accepted[i];

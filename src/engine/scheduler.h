@@ -37,6 +37,8 @@ class Scheduler {
     int64_t most;
   };
   std::vector<DraftRoom> draft_room(const StepPlan& plan) const;
+  // Room in the cache for drafts by the model itself; without that, for one.
+  void reserve_for(DraftRoom& room);
   // Takes up drafts as far as budget and memory allow.
   void add_draft(Sequence& sequence, std::vector<int32_t> tokens);
   // After the pass: `accepted[i]` drafted tokens of planned sequence i were right.

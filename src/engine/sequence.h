@@ -8,6 +8,7 @@
 #include "engine/task.h"
 #include "engine/text/drafter.h"
 #include "engine/token_counters.h"
+#include "models/forward_batch.h"
 #include "nn/kv_cache.h"
 #include "nn/recurrent_state.h"
 
@@ -35,6 +36,7 @@ struct Sequence {
   int64_t ahead = 0;            // positions behind them that are being computed without being known
   std::vector<int32_t> blocks;  // of the cache
   RecurrentState state;
+  Lookahead lookahead;    // where a part of the model drafts for it
   RecurrentState before;  // a draft is being run: the state to go back to where it is wrong
   struct Saved {
     SavedBlocks contents;

@@ -59,6 +59,10 @@ constexpr Names kHunyuan[] = {"hunyuan_v1_dense"};
 constexpr Names kMiniMaxM2[] = {"minimax_m2"};
 constexpr Names kLfm2Moe[] = {"lfm2_moe"};
 constexpr Names kStarcoder[] = {"gpt_bigcode"};
+constexpr Names kJamba[] = {"jamba"};
+constexpr Names kFalconH1[] = {"falcon_h1"};
+constexpr Names kNemotronH[] = {"nemotron_h"};
+constexpr Names kQwen3Next[] = {"qwen3_next"};
 constexpr Names kBert[] = {"bert"};
 constexpr Names kNomicBert[] = {"nomic_bert"};
 constexpr Names kT5[] = {"t5", "mt5", "umt5"};
@@ -112,6 +116,11 @@ constexpr Architecture kArchitectures[] = {
     {"hunyuan-dense", kHunyuan, "HunYuanDenseV1ForCausalLM", kSilu},
     {"minimax-m2", kMiniMaxM2, "MiniMaxM2ForCausalLM", kSilu},
     {"lfm2moe", kLfm2Moe, "Lfm2MoeForCausalLM", R"("conv_bias": false)"},
+    {"jamba", kJamba, "JambaForCausalLM", kSilu},
+    {"falcon-h1", kFalconH1, "FalconH1ForCausalLM", kSilu},
+    {"nemotron_h", kNemotronH, "NemotronHForCausalLM", R"("mlp_hidden_act": "relu2")"},
+    {"nemotron_h_moe", kNemotronH, "NemotronHForCausalLM", R"("mlp_hidden_act": "relu2")"},
+    {"qwen3next", kQwen3Next, "Qwen3NextForCausalLM", R"("hidden_act": "silu", "norm_topk_prob": true)"},
     {"bert", kBert, "BertModel", kGelu},
     {"nomic-bert", kNomicBert, "NomicBertModel", R"("activation_function": "swiglu")"},
     {"t5", kT5, "T5ForConditionalGeneration", {}},

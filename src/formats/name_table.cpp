@@ -105,6 +105,77 @@ constexpr NameRule kMambaPartRules[] = {
     {"ssm_out.*", "out_proj.*"},
 };
 constexpr NameGroup kMambaPart{kBlk, "model.layers.{layer}.mamba.", kMambaPartRules};
+constexpr NameGroup kNemotronMamba{kBlk, "backbone.layers.{layer}.mixer.", kMambaPartRules};
+
+// The second half of a layer in Jamba and Falcon H1.
+constexpr NameRule kFeedForwardRules[] = {
+    {"output_norm.*", "model.final_layernorm.*"},
+    {"blk.{layer}.ffn_norm.*", "model.layers.{layer}.pre_ff_layernorm.*"},
+    {"blk.{layer}.ffn_gate.*", "model.layers.{layer}.feed_forward.gate_proj.*"},
+    {"blk.{layer}.ffn_up.*", "model.layers.{layer}.feed_forward.up_proj.*"},
+    {"blk.{layer}.ffn_down.*", "model.layers.{layer}.feed_forward.down_proj.*"},
+};
+constexpr NameGroup kFeedForward{"", "", kFeedForwardRules};
+
+// Mamba beside attention, with norms.
+constexpr NameRule kJambaRules[] = {
+    {"ssm_in.*", "mamba.in_proj.*"},
+    {"ssm_conv1d.weight", "mamba.conv1d.weight", kDropMiddle},
+    {"ssm_conv1d.bias", "mamba.conv1d.bias"},
+    {"ssm_x.*", "mamba.x_proj.*"},
+    {"ssm_dt.*", "mamba.dt_proj.*"},
+    {"ssm_dt_norm.*", "mamba.dt_layernorm.*"},
+    {"ssm_b_norm.*", "mamba.b_layernorm.*"},
+    {"ssm_c_norm.*", "mamba.c_layernorm.*"},
+    {"ssm_a", "mamba.A_log", kNegativeExp},
+    {"ssm_d", "mamba.D"},
+    {"ssm_out.*", "mamba.out_proj.*"},
+    {"ffn_gate_inp.*", "feed_forward.router.*"},
+    {"ffn_gate_exps.*", "feed_forward.experts.{expert}.gate_proj.*"},
+    {"ffn_up_exps.*", "feed_forward.experts.{expert}.up_proj.*"},
+    {"ffn_down_exps.*", "feed_forward.experts.{expert}.down_proj.*"},
+};
+constexpr NameGroup kJamba{kBlk, kModelLayer, kJambaRules};
+
+// Each layer is one part behind one norm.
+constexpr NameRule kNemotronHRules[] = {
+    {"token_embd.*", "backbone.embeddings.*"},
+    {"output_norm.*", "backbone.norm_f.*"},
+    {"output.*", "lm_head.*"},
+    {"blk.{layer}.attn_norm.*", "backbone.layers.{layer}.norm.*"},
+    {"blk.{layer}.attn_q.*", "backbone.layers.{layer}.mixer.q_proj.*"},
+    {"blk.{layer}.attn_k.*", "backbone.layers.{layer}.mixer.k_proj.*"},
+    {"blk.{layer}.attn_v.*", "backbone.layers.{layer}.mixer.v_proj.*"},
+    {"blk.{layer}.attn_output.*", "backbone.layers.{layer}.mixer.o_proj.*"},
+    {"blk.{layer}.ffn_up.*", "backbone.layers.{layer}.mixer.up_proj.*"},
+    {"blk.{layer}.ffn_down.*", "backbone.layers.{layer}.mixer.down_proj.*"},
+    {"blk.{layer}.ffn_gate_inp.*", "backbone.layers.{layer}.mixer.gate.*"},
+    {"blk.{layer}.exp_probs_b.bias", "backbone.layers.{layer}.mixer.gate.e_score_correction_bias"},
+    {"blk.{layer}.ffn_up_exps.*", "backbone.layers.{layer}.mixer.experts.{expert}.up_proj.*"},
+    {"blk.{layer}.ffn_down_exps.*", "backbone.layers.{layer}.mixer.experts.{expert}.down_proj.*"},
+    {"blk.{layer}.ffn_up_shexp.*", "backbone.layers.{layer}.mixer.shared_experts.up_proj.*"},
+    {"blk.{layer}.ffn_down_shexp.*", "backbone.layers.{layer}.mixer.shared_experts.down_proj.*"},
+};
+constexpr NameGroup kNemotronH{"", "", kNemotronHRules};
+
+// The gated delta rule, with its first projections in one for each key head, or apart as newer files have them.
+constexpr NameRule kQwen3NextRules[] = {
+    {"output_norm.weight", "model.norm.weight", kPlusOne},
+    {"blk.{layer}.attn_norm.weight", "model.layers.{layer}.input_layernorm.weight", kPlusOne},
+    {"blk.{layer}.post_attention_norm.weight", "model.layers.{layer}.post_attention_layernorm.weight", kPlusOne},
+    {"blk.{layer}.attn_q_norm.weight", "model.layers.{layer}.self_attn.q_norm.weight", kPlusOne},
+    {"blk.{layer}.attn_k_norm.weight", "model.layers.{layer}.self_attn.k_norm.weight", kPlusOne},
+    {"blk.{layer}.ssm_in.*", "model.layers.{layer}.linear_attn.in_proj_qkvz.*"},
+    {"blk.{layer}.attn_qkv.*", "model.layers.{layer}.linear_attn.in_proj_qkv.*"},
+    {"blk.{layer}.attn_gate.*", "model.layers.{layer}.linear_attn.in_proj_z.*"},
+    {"blk.{layer}.ssm_ba.*", "model.layers.{layer}.linear_attn.in_proj_ba.*"},
+    {"blk.{layer}.ssm_conv1d.weight", "model.layers.{layer}.linear_attn.conv1d.weight", kDropMiddle},
+    {"blk.{layer}.ssm_a", "model.layers.{layer}.linear_attn.A_log", kNegativeExp},
+    {"blk.{layer}.ssm_dt.bias", "model.layers.{layer}.linear_attn.dt_bias"},
+    {"blk.{layer}.ssm_norm.*", "model.layers.{layer}.linear_attn.norm.*"},
+    {"blk.{layer}.ssm_out.*", "model.layers.{layer}.linear_attn.out_proj.*"},
+};
+constexpr NameGroup kQwen3Next{"", "", kQwen3NextRules};
 
 constexpr NameRule kGptOssRules[] = {
     {"attn_sinks.weight", "self_attn.sinks"},
@@ -231,6 +302,17 @@ constexpr NameGroup kStableLm{kBlk, kModelLayer, kStableLmRules};
 
 constexpr NameRule kSeedOssRules[] = {{"post_attention_norm.*", "post_attention_layernorm.*"}};
 constexpr NameGroup kSeedOss{kBlk, kModelLayer, kSeedOssRules};
+
+// Layers behind the model's own, which predict further tokens.
+constexpr NameRule kNextnRules[] = {
+    {"nextn.eh_proj.*", "eh_proj.*"},
+    {"nextn.enorm.*", "enorm.*"},
+    {"nextn.hnorm.*", "hnorm.*"},
+    {"nextn.shared_head_norm.*", "shared_head.norm.*"},
+    {"nextn.shared_head_head.*", "shared_head.head.*"},
+    {"nextn.embed_tokens.*", "embed_tokens.*"},
+};
+constexpr NameGroup kNextn{kBlk, kModelLayer, kNextnRules};
 
 // Multi-head latent attention.
 constexpr NameRule kDeepseek2Rules[] = {
@@ -424,7 +506,7 @@ constexpr Groups kFalconGroups[] = {&kFalcon};
 constexpr Groups kBloomGroups[] = {&kBloom};
 constexpr Groups kOlmo2Groups[] = {&kOlmo2, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kStarcoder2Groups[] = {&kStarcoder2, &kLlamaTop, &kLlamaLayer, &kGated};
-constexpr Groups kDeepseek2Groups[] = {&kDeepseek2, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kDeepseek2Groups[] = {&kDeepseek2, &kNextn, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kGptOssGroups[] = {&kGptOss, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kGraniteMoeGroups[] = {&kRotaryPairs, &kGraniteMoe, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kGraniteHybridGroups[] = {&kRotaryPairs, &kGraniteMoe, &kGraniteShared, &kMambaPart, &kLlamaTop,
@@ -434,11 +516,15 @@ constexpr Groups kGraniteDenseGroups[] = {&kRotaryPairs, &kGraniteDense, &kMamba
 constexpr Groups kStableLmGroups[] = {&kStableLm, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kSeedOssGroups[] = {&kSeedOss, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kLfm2Groups[] = {&kLfm2, &kLlamaTop, &kLlamaLayer, &kGated};
+constexpr Groups kJambaGroups[] = {&kJamba, &kFeedForward, &kLlamaTop, &kLlamaLayer, &kMoe};
+constexpr Groups kFalconH1Groups[] = {&kFeedForward, &kMambaPart, &kLlamaTop, &kLlamaLayer};
+constexpr Groups kNemotronHGroups[] = {&kNemotronH, &kNemotronMamba};
+constexpr Groups kQwen3NextGroups[] = {&kQwen3Next, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kMambaGroups[] = {&kMamba1, &kMambaShared};
 constexpr Groups kMamba2Groups[] = {&kMamba2, &kMambaShared};
 
 constexpr Groups kGlm4Groups[] = {&kGlm4, &kPhi3, &kLlamaTop, &kLlamaLayer};
-constexpr Groups kGlm4MoeGroups[] = {&kSeedOss, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kGlm4MoeGroups[] = {&kSeedOss, &kNextn, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kHunyuanGroups[] = {&kHunyuan, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kMiniMaxM2Groups[] = {&kMixtral, &kMiniMaxM2, &kLlamaTop, &kLlamaLayer, &kMoe};
 constexpr Groups kLfm2MoeGroups[] = {&kLfm2, &kLfm2Moe, &kLlamaTop, &kLlamaLayer, &kMoe};
@@ -569,7 +655,11 @@ constexpr ArchitectureGroups kTable[] = {
     // By model_type: of these Wick knows no GGUF, but they have more than one form.
     {"qwen3_5_moe", kMoeGroups},
     {"qwen3_5_moe_text", kMoeGroups},
-    {"qwen3_next", kMoeGroups},
+    {"jamba", kJambaGroups},
+    {"falcon-h1", kFalconH1Groups},
+    {"nemotron_h", kNemotronHGroups},
+    {"nemotron_h_moe", kNemotronHGroups},
+    {"qwen3next", kQwen3NextGroups},
 };
 
 }  // namespace

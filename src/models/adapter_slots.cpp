@@ -1,5 +1,6 @@
 #include "models/adapter_slots.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -54,14 +55,18 @@ void AdapterSlots::offer(const std::string& name, Linear& linear) {
   linears_[name] = linear;
 }
 
-void AdapterSlots::add_to(const Linear& linear, const LoraModule& module, float scale) const {
+void AdapterSlots::take(const std::string& name, const Linear& linear) {
+  if (linear.defined() && linear.adapters) linears_[name] = linear;
+}
+
+void AdapterSlots::add_to(const Linear& linear, const LoraModule& module, float scale, int64_t number) {
   if (module.a.dim(1) != linear.inputs() || module.b.dim(0) != linear.outputs()) {
     throw Error(ErrorCode::kBadFile, cat("the adapter's '", module.name, "' is for [", module.b.dim(0), ", ",
                                          module.a.dim(1), "], but the weight is ", linear.weight.shape()));
   }
   const Device device = linear.weight.device();
   const double factor = static_cast<double>(module.scale) * scale;
-  LoraDelta delta{count_, module.a.to_device(device), {}, {}};
+  LoraDelta delta{number, module.a.to_device(device), {}, {}};
   std::vector<float> scaled = module.b.to_vector<float>();
   for (float& value : scaled) value = static_cast<float>(value * factor);
   delta.b = from_vector(scaled, module.b.shape()).to_device(device);
@@ -79,28 +84,90 @@ void AdapterSlots::add_to(const Linear& linear, const LoraModule& module, float 
   linear.adapters->add(std::move(delta));
 }
 
-int64_t AdapterSlots::add(const std::vector<LoraModule>& modules, float scale, const HeadCounts& counts) {
-  const ArenaPause keep;
-  for (const LoraModule& module : modules) {
-    if (const auto whole = linears_.find(module.name); whole != linears_.end()) {
-      add_to(whole->second, module, scale);
-      continue;
-    }
-    bool placed = false;
-    for (const auto& [name, linear] : linears_) {
-      for (const FusedPart& part : fused_wholes(name + std::string(kWeight))) {
-        if (part.whole != module.name + std::string(kWeight)) continue;
-        if (part.rows != FusedRows::kQkv && part.rows != FusedRows::kHalves) continue;
-        add_to(linear, part_of(module, part, counts), scale);
-        placed = true;
-      }
-    }
-    if (!placed) {
-      throw Error(ErrorCode::kUnsupported, cat("the adapter changes '", module.name,
-                                               "', which is no linear layer of this model that adapters may change"));
+void AdapterSlots::place(const LoraModule& module, float scale, int64_t number) const {
+  if (const auto whole = linears_.find(module.name); whole != linears_.end()) {
+    return add_to(whole->second, module, scale, number);
+  }
+  bool placed = false;
+  for (const auto& [name, linear] : linears_) {
+    for (const FusedPart& part : fused_wholes(name + std::string(kWeight))) {
+      if (part.whole != module.name + std::string(kWeight)) continue;
+      if (part.rows != FusedRows::kQkv && part.rows != FusedRows::kHalves) continue;
+      add_to(linear, part_of(module, part, counts_), scale, number);
+      placed = true;
     }
   }
-  return count_++;
+  if (placed) return;
+  throw Error(ErrorCode::kUnsupported, cat("the adapter changes '", module.name,
+                                           "', which is no linear layer of this model that adapters may change"));
+}
+
+int64_t AdapterSlots::add(const std::vector<LoraModule>& modules, float scale, const std::string& name) {
+  const ArenaPause keep;
+  if (!name.empty() && find(name)) {
+    throw Error(ErrorCode::kInvalidArgument, cat("there is an adapter '", name, "' already"));
+  }
+  drop_unused();
+  const int64_t number = next_;
+  try {
+    for (const LoraModule& module : modules) place(module, scale, number);
+  } catch (...) {
+    drop_weights(number);
+    throw;
+  }
+  const std::lock_guard lock(mutex_);
+  adapters_.push_back({name, std::make_shared<const int64_t>(number)});
+  if (name.empty()) everywhere_.push_back(number);
+  return next_++;
+}
+
+bool AdapterSlots::remove(std::string_view name) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(adapters_.begin(), adapters_.end(),
+                                    [&](const Adapter& adapter) { return !name.empty() && adapter.name == name; });
+    if (found == adapters_.end()) return false;
+    removed_.push_back(std::move(found->number));
+    adapters_.erase(found);
+  }
+  drop_unused();
+  return true;
+}
+
+void AdapterSlots::drop_weights(int64_t number) {
+  for (const auto& [name, linear] : linears_) linear.adapters->remove(number);
+}
+
+void AdapterSlots::drop_unused() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(removed_, [&](const std::shared_ptr<const int64_t>& number) {
+    if (number.use_count() > 1) return false;
+    drop_weights(*number);
+    return true;
+  });
+}
+
+std::optional<int64_t> AdapterSlots::find(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  for (const Adapter& adapter : adapters_) {
+    if (adapter.name == name) return *adapter.number;
+  }
+  return std::nullopt;
+}
+
+AdapterSlots::Hold AdapterSlots::hold(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  for (const Adapter& adapter : adapters_) {
+    if (*adapter.number == number) return adapter.number;
+  }
+  return nullptr;
+}
+
+bool AdapterSlots::has_weights(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(adapters_.begin(), adapters_.end(),
+                     [&](const Adapter& adapter) { return *adapter.number == number; }) ||
+         std::any_of(removed_.begin(), removed_.end(), [&](const auto& other) { return *other == number; });
 }
 
 }  // namespace wick

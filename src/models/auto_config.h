@@ -2,7 +2,7 @@
 
 #include "formats/weights.h"
 #include "models/config_reader.h"
-#include "models/decoder_config.h"
+#include "models/decoder/decoder_config.h"
 
 namespace wick {
 

@@ -16,6 +16,13 @@ struct InputEmbeddings {
   Tensor rows;           // f32 [count, hidden] on the model's device
 };
 
+// What a sequence carries for drafts by its own model (MTP).
+struct Lookahead {
+  Tensor last;       // f32 [1, hidden]: what the last norm gave for the token before the rows; undefined: not known
+  Tensor rows;       // the same for the last `kept` rows, which the pass writes
+  int64_t kept = 1;  // at most as many as there are
+};
+
 // One sequence's part in a batch: a chunk of a prompt, one token of an answer, a draft to be checked.
 struct SequenceRows {
   int64_t tokens = 0;    // how many
@@ -30,6 +37,7 @@ struct SequenceRows {
   std::span<const InputEmbeddings> embeddings = {};
   // Numbers of the model's adapters, in ascending order; null: those that it was loaded with.
   const std::vector<int64_t>* adapters = nullptr;
+  Lookahead* lookahead = nullptr;  // null: nobody drafts with the model itself
 };
 
 // Tokens of any number of sequences in one flat list. The forward pass of every model takes this and nothing else.

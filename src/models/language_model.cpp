@@ -129,6 +129,10 @@ RecurrentState LanguageModel::encode_source(std::span<const int32_t> /*tokens*/,
   throw Error(ErrorCode::kUnsupported, cat(facts_.family, " models have no encoder"));
 }
 
+LanguageModel::Ahead LanguageModel::look_ahead(const ForwardBatch&, const Tensor&, const KvCache&) const {
+  throw Error(ErrorCode::kUnsupported, cat(facts_.family, " was loaded without a layer that predicts further tokens"));
+}
+
 Tensor LanguageModel::project_to_vocab(const Tensor& /*rows*/, bool /*final_norm*/) const {
   throw Error(ErrorCode::kUnsupported, cat(facts_.family, " models have no projection to the vocabulary"));
 }
@@ -137,7 +141,7 @@ StreamReader LanguageModel::stream_reader() const {
   throw Error(ErrorCode::kUnsupported, cat(facts_.family, " models do not show how they read the residual stream"));
 }
 
-int64_t LanguageModel::add_adapter(const std::vector<LoraModule>&, float, const std::string&) {
+AdapterSlots& LanguageModel::adapters() const {
   throw Error(ErrorCode::kUnsupported, cat("models of the family '", facts_.family, "' take no adapters"));
 }
 

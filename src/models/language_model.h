@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "base/mapped_file.h"
-#include "formats/adapters/lora_file.h"
 #include "models/forward_batch.h"
 #include "models/stream_weights.h"
 #include "nn/kv_cache.h"
 #include "nn/recurrent_state.h"
 
 namespace wick {
+
+class AdapterSlots;
 
 // What callers need to know of a model.
 struct ModelFacts {
@@ -28,10 +29,10 @@ struct ModelFacts {
   int64_t window = 0;
   // Tokens of a text that the model reads with an encoder before it generates; 0: it has none, and continues prompts.
   int64_t source_positions = 0;
-  bool recurrent = false;             // sequences need a state from new_state() or encode_source()
-  bool takes_embeddings = false;      // sequences may bring InputEmbeddings
-  std::vector<std::string> adapters;  // their names, by number; empty ones are on every sequence that names none
-  bool takes_drawn = false;           // batches may bring tokens that the device has drawn
+  bool recurrent = false;         // sequences need a state from new_state() or encode_source()
+  bool takes_embeddings = false;  // sequences may bring InputEmbeddings
+  bool takes_drawn = false;       // batches may bring tokens that the device has drawn
+  bool looks_ahead = false;       // look_ahead() may be asked: the last of kv_layers is that of the layer for it
 };
 
 // A model that continues sequences of tokens. Immutable once loaded: any number of threads may run passes over
@@ -56,10 +57,18 @@ class LanguageModel {
   // written; Error(kBadFile) when a file that it reads was changed, before or while it was read.
   Tensor forward(const ForwardBatch& batch, const KvCache& cache) const;
 
-  // Loads an adapter and returns its number, counted from 0. Sequences whose rows name no adapters have those without a
-  // name. Not while passes are under way. Throws Error(kUnsupported) for families that take none and modules that are
-  // not theirs.
-  virtual int64_t add_adapter(const std::vector<LoraModule>& modules, float scale, const std::string& name);
+  // What comes behind the next token.
+  struct Ahead {
+    Tensor logits;  // f32 [sequences, vocabulary]
+    Tensor rows;    // f32 [sequences, hidden], in place of `last` for the token behind that
+  };
+  // One token for each sequence, the next of its text, with `last` [sequences, hidden] of the one before it. Writes
+  // keys and values of the layer for it alone, over which later passes write. Throws Error(kUnsupported) unless
+  // facts().looks_ahead.
+  virtual Ahead look_ahead(const ForwardBatch& batch, const Tensor& last, const KvCache& cache) const;
+
+  // The adapters that it has and takes. Throws Error(kUnsupported) for families that take none.
+  virtual AdapterSlots& adapters() const;
 
   // The files whose bytes passes read; who loads a model says it.
   void set_files(std::vector<std::shared_ptr<const MappedFile>> files) { files_ = std::move(files); }

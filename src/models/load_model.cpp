@@ -3,9 +3,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/gguf/gguf_config.h"
+#include "models/adapter_slots.h"
 #include "models/auto_config.h"
 #include "models/config_check.h"
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "models/encoder_decoder/encoder_decoder.h"
 #include "models/encoders/encoder_config.h"
 #include "models/load_parts.h"
@@ -105,7 +106,7 @@ std::unique_ptr<LanguageModel> load_model(const WeightSource& source, const Mode
     if (reads_files) file->map_if_in_memory();
   }
   for (const LoraChoice& lora : options.loras) {
-    model->add_adapter(read_lora(lora.path, source), lora.scale, lora.name);
+    model->adapters().add(read_lora(lora.path, source), lora.scale, lora.name);
   }
   if (reads_files) model->set_files(source.checkpoint().files());
   if (options.progress) options.progress(total, total);

@@ -23,6 +23,7 @@ struct ModelOptions {
   int64_t context = 0;            // the longest text, in tokens; 0: what the model was made for
   Device device = Device::cpu();
   std::vector<LoraChoice> loras;
+  bool mtp = false;  // with the layer that predicts a token further, to draft with
   std::function<void(int64_t done, int64_t total)> progress;  // bytes of weights; may be empty
   std::function<void(const std::string& sentence)> notice;    // what a person should know of this model; may be empty
 };

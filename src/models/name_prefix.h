@@ -1,7 +1,7 @@
 #pragma once
 
 #include "formats/weights.h"
-#include "models/decoder_config.h"
+#include "models/decoder/decoder_config.h"
 
 namespace wick {
 

@@ -29,6 +29,7 @@ constexpr std::string_view kIgnored[] = {"rotary_emb.inv_freq",
                                          "_scales",
                                          ".weight_shape",
                                          ".attention.rotary",
+                                         "shared_head.head.weight",
                                          ".num_batches_tracked"};
 
 // "model.layers.12.mlp.up.weight" without the number and what stands before; empty outside the layers.
@@ -121,6 +122,7 @@ PreflightReport preflight(const WeightSource& source, const std::vector<WantedTe
     if (rest.empty() || layer >= layer_count || covered.contains(rest) || is_ignored(name)) continue;
     // Experts may be stacked, numbered or fused: their forms are many, and their sizes are checked when they are read.
     if (rest.find("experts") != std::string_view::npos) continue;
+    if (rest == "embed_tokens.weight") continue;  // the model's own once more, in layers that predict further
     report.unused.push_back(name);
   }
   return report;

@@ -15,7 +15,7 @@
 #include "formats/gguf/gguf_export.h"
 #include "formats/gguf/gguf_writer.h"
 #include "formats/names.h"
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "models/registry.h"
 #include "tensor/create.h"
 

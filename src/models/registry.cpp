@@ -79,12 +79,14 @@ constexpr Family kFamilies[] = {
     {"qwen3_5_text", "Qwen 3.5", qwen3_5_config},
     {"qwen3_moe", "Qwen 3 with experts", qwen3_moe_config},
     {"qwen3_next", "Qwen3-Next", qwen3_next_config},
+    {"recurrent_gemma", "Recurrent Gemma (Griffin)", recurrent_gemma_config},
     {"rwkv", "RWKV 4", rwkv_config},
     {"seed_oss", "Seed-OSS", seed_oss_config},
     {"smollm3", "SmolLM 3", smollm3_config},
     {"stablelm", "StableLM", stablelm_config},
     {"starcoder2", "StarCoder 2", starcoder2_config},
     {"vaultgemma", "VaultGemma", vaultgemma_config},
+    {"xlstm", "xLSTM", xlstm_config},
 };
 
 struct Refused {
@@ -101,10 +103,8 @@ constexpr Refused kRefused[] = {
     {"longt5", "attention in windows with global tokens"},
     {"nllb-moe", kTwoModels},
     {"prophetnet", kTwoModels},
-    {"recurrent_gemma", "recurrence of Griffin"},
     {"switch_transformers", kTwoModels},
     {"t5gemma", kTwoModels},
-    {"xlstm", "matrix memory of xLSTM"},
 };
 
 }  // namespace

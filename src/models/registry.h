@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "models/config_reader.h"
-#include "models/decoder_config.h"
+#include "models/decoder/decoder_config.h"
 
 namespace wick {
 

@@ -63,6 +63,10 @@ Linear WeightLoader::linear(const std::string& name, int64_t outputs, int64_t in
   if (is_listing()) return linear;
   linear.weight = loaded.weight.to_device(device_);
   if (loaded.input_order.defined()) linear.input_order = loaded.input_order.to_device(device_);
+  if (offered_) {
+    linear.adapters = std::make_shared<LinearAdapters>();
+    offered_->emplace_back(name, linear);
+  }
   return linear;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "formats/quantize/quantize_plan.h"
@@ -40,6 +41,8 @@ class WeightLoader {
   int64_t parameters() const { return parameters_; }
   int64_t bytes() const { return bytes_; }
   void expect_total(int64_t bytes) { total_ = bytes; }
+  // Linears that are loaded from now on have a place for adapters and are put there, too; null: no longer.
+  void set_offered(std::vector<std::pair<std::string, Linear>>* linears) { offered_ = linears; }
 
  private:
   WeightLoader() = default;
@@ -51,6 +54,7 @@ class WeightLoader {
   Device device_;
   std::function<void(int64_t, int64_t)> progress_;
   std::vector<WantedTensor> wanted_;
+  std::vector<std::pair<std::string, Linear>>* offered_ = nullptr;
   int64_t parameters_ = 0, bytes_ = 0, total_ = 0;
 };
 

@@ -23,6 +23,9 @@ struct LoraDelta {
 class LinearAdapters {
  public:
   void add(LoraDelta delta) { deltas_.push_back(std::move(delta)); }
+  void remove(int64_t adapter) {
+    std::erase_if(deltas_, [=](const LoraDelta& delta) { return delta.adapter == adapter; });
+  }
   // y [rows, out] of x [rows, in] with what the adapters of the pass under way add. A row has the same bits whatever
   // adapters the other rows have.
   Tensor add_to(const Tensor& y, const Tensor& x, const Linear& linear) const;

@@ -110,6 +110,7 @@ ModelHost::Slot* ModelHost::find(std::string_view name) const {
 }
 
 std::string ModelHost::adapter_of(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
   const Slot* slot = find(name);
   if (!slot || slot->entry.name == name) return {};
   for (const ModelEntry::Preset& preset : slot->entry.presets) {
@@ -133,7 +134,40 @@ std::string ModelHost::unknown(std::string_view name) const {
   return cat("there is no model '", name, "' here; there is ", known);
 }
 
-bool ModelHost::has(std::string_view name) const { return find(name) != nullptr; }
+bool ModelHost::has(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  return find(name) != nullptr;
+}
+
+std::vector<LoraChoice>& ModelHost::loras_of(std::string_view model) {
+  for (const auto& slot : slots_) {
+    if (slot->entry.name == model) return slot->entry.load.loras;
+  }
+  throw Error(ErrorCode::kInvalidArgument, unknown(model));
+}
+
+void ModelHost::load_adapter(std::string_view model, const TextEngine& engine, const LoraChoice& lora) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (find(cat(model, ":", lora.name))) {
+      throw Error(ErrorCode::kInvalidArgument, cat("there is an adapter '", lora.name, "' already"));
+    }
+    loras_of(model);
+  }
+  engine.model().load_adapter(lora);
+  const std::lock_guard lock(mutex_);
+  loras_of(model).push_back(lora);
+}
+
+bool ModelHost::unload_adapter(std::string_view model, const TextEngine& engine, std::string_view name) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto gone = std::erase_if(loras_of(model), [&](const LoraChoice& lora) { return lora.name == name; });
+    if (gone == 0 || name.empty()) return false;
+  }
+  engine.model().unload_adapter(name);
+  return true;
+}
 
 const std::string& ModelHost::default_model() const { return slots_.front()->entry.name; }
 
@@ -306,7 +340,11 @@ void ModelHost::load(Slot& slot) {
 }
 
 ModelHost::EngineRef ModelHost::make_engine(Slot& slot) {
-  LoadOptions load = slot.entry.load;
+  LoadOptions load;
+  {
+    const std::lock_guard lock(mutex_);
+    load = slot.entry.load;
+  }
   load.progress = [&](int64_t done, int64_t total) {
     const std::lock_guard lock(mutex_);
     slot.progress = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;

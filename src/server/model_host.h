@@ -75,6 +75,11 @@ class ModelHost {
   std::string adapter_of(std::string_view name) const;
   // Of a preset; null: none.
   std::shared_ptr<const RequestDefaults> defaults_of(std::string_view name) const;
+  // Loads an adapter for requests to "model:NAME", which stays when the model is loaded again. `engine` is the model's.
+  // Throws Error(kInvalidArgument) for a name that is taken, and what loading throws.
+  void load_adapter(std::string_view model, const TextEngine& engine, const LoraChoice& lora);
+  // Who has it keeps it until the answer is over. False when there is none of that name.
+  bool unload_adapter(std::string_view model, const TextEngine& engine, std::string_view name);
 
   // Keeps the model in memory as long as somebody has one.
   using EngineRef = std::shared_ptr<TextEngine>;
@@ -112,8 +117,9 @@ class ModelHost {
     std::unique_ptr<EngineThread> thread;
     std::vector<Ready> waiting;
   };
-  Slot* find(std::string_view name) const;
+  Slot* find(std::string_view name) const;  // while nobody changes them, or mutex_ is held
   std::string unknown(std::string_view name) const;
+  std::vector<LoraChoice>& loras_of(std::string_view model);
   void load_loop();
   void load(Slot& slot);
   EngineRef make_engine(Slot& slot);

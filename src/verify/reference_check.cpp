@@ -28,9 +28,9 @@ std::optional<int> number_behind(std::string_view name, std::string_view stem) {
   return number;
 }
 
-// Transformers lists what enters a layer; in its models without attention, what leaves it.
+// Transformers lists what enters a layer; in its models without attention but xLSTM, what leaves it.
 HookPoint layer_state(const ModelFacts& facts) {
-  return facts.kv_layers.empty() ? HookPoint::kResidPost : HookPoint::kResidPre;
+  return facts.kv_layers.empty() && facts.family != "xlstm" ? HookPoint::kResidPost : HookPoint::kResidPre;
 }
 
 void compare_states(const ModelFacts& facts, const HookCache& seen, ReferenceComparison& comparison) {

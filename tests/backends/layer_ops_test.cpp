@@ -299,6 +299,14 @@ TEST(Recurrence, ScansAgreeWithTheReferenceAndWithChunks) {
                            rows);
       },
       1e-4, "mamba 2");
+  // States that fade by exponents of each row, and nothing of x itself.
+  const Tensor exponents = neg(softplus(matrix(kHeads, 25)));
+  expect_scan(
+      {kHeads, kStates, kDim},
+      [&](const auto& part, std::span<const StateRows> rows) {
+        return mamba2_scan(part(x), part(steps), part(in), part(out), part(exponents), {}, rows);
+      },
+      1e-4, "mamba 2 by row");
 
   const Tensor keys = matrix(kInner, 16), values = matrix(kInner, 17), bonus = randn({kInner}, 18);
   const Tensor falls = broadcast_as(exp(randn({1, kInner}, 19)), {kRows, kInner});

@@ -55,7 +55,8 @@ TEST_P(EngineFamilyTest, AnswersTogetherAreThoseAlone) {
 
 INSTANTIATE_TEST_SUITE_P(All, EngineFamilyTest,
                          testing::Values("llama", "mistral", "gemma3", "lfm2", "mamba", "mamba2", "rwkv", "mamba2-moe",
-                                         "delta-rule", "mamba-moe", "side-by-side", "one-part-each"),
+                                         "delta-rule", "mamba-moe", "side-by-side", "one-part-each", "griffin",
+                                         "matrix-memory"),
                          [](const auto& test) { return test_name(test.param); });
 
 TEST(EngineWindowTest, HooksOnAttentionSeeAllOfALongText) {

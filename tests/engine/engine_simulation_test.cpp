@@ -153,7 +153,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Scene{"mamba2-moe", DType::kI8, 200, -1, true, true},
                     Scene{"delta-rule", DType::kF16, 200, -1, true, true}, Scene{"delta-rule", DType::kI8, 200, 0},
                     Scene{"mamba-moe", DType::kF16, 200}, Scene{"side-by-side", DType::kF16, 200, -1, true, true},
-                    Scene{"one-part-each", DType::kF16, 200}),
+                    Scene{"one-part-each", DType::kF16, 200}, Scene{"griffin", DType::kI8, 200, -1, true, true},
+                    Scene{"matrix-memory", DType::kF16, 200, -1, true, true}),
     name_of);
 
 }  // namespace

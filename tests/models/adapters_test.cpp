@@ -6,8 +6,10 @@
 
 #include "formats/adapters/merge_lora.h"
 #include "formats/gguf/gguf_writer.h"
+#include "models/adapter_slots.h"
 #include "support/compare.h"
 #include "support/errors.h"
+#include "support/hybrid_models.h"
 #include "support/lora_files.h"
 #include "support/model_fixtures.h"
 #include "support/temp_folder.h"
@@ -100,7 +102,7 @@ class Adapters : public testing::Test {
   }
 
   static int64_t add(TestModel& model, const fs::path& path, float scale = 1) {
-    return model.model->add_adapter(read_lora(path, model.source), scale, path.filename().string());
+    return model.model->adapters().add(read_lora(path, model.source), scale, path.filename().string());
   }
 
   TinyModel model_;
@@ -249,6 +251,72 @@ TEST_F(Adapters, MergedCheckpointsHoldTheSum) {
   module.name = "model.layers.0.mlp.up_proj";
   EXPECT_ERROR(merge_lora(source, {{{module}, 1}}, folder("none")), kUnsupported, "cannot be merged into");
   EXPECT_FALSE(fs::exists(folder("none")));
+}
+
+// Linears of recurrent mixers, in whole texts and token by token.
+TEST_F(Adapters, OfRecurrentMixers) {
+  const auto is_linear = [](const std::string& name) {
+    for (const char* end : {".in_proj", ".out_proj", ".x_proj", ".dt_proj", ".in_proj_qkvz", ".in_proj_ba", ".linear_x",
+                            ".linear_y", ".linear_out", ".ogate_preact", ".fgate_preact"}) {
+      if (name.ends_with(cat(end, ".weight"))) return true;
+    }
+    return false;
+  };
+  for (const char* hybrid : {"mamba2-moe", "mamba-moe", "delta-rule", "griffin", "matrix-memory"}) {
+    SCOPED_TRACE(hybrid);
+    const TempFolder temp;
+    const WeightSource source(Checkpoint::open(model_folder(hybrid)));
+    Tensors parts;
+    for (const TensorEntry& entry : source.checkpoint().entries()) {
+      if (!is_linear(entry.name)) continue;
+      const std::string stem = "base_model.model." + entry.name.substr(0, entry.name.size() - 7);
+      parts.emplace_back(stem + ".lora_A.weight", mul_by(randn({2, entry.shape[1]}, parts.size()), 0.1));
+      parts.emplace_back(stem + ".lora_B.weight", mul_by(randn({entry.shape[0], 2}, 90 + parts.size()), 0.1));
+    }
+    ASSERT_GE(parts.size(), 8u);
+    write_peft(temp.path() / "adapter", settings(2, {}), parts);
+    merge_lora(source, {{read_lora(temp.path() / "adapter", source), 1}}, temp.path() / "merged");
+    TestModel model(model_folder(hybrid));
+    const std::vector<int64_t> kind = {add(model, temp.path() / "adapter")};
+    const Tensor with = logits(model, &kind);
+    EXPECT_LE(relative_error(with, logits(TestModel(temp.path() / "merged"))), 2e-5);
+    EXPECT_GE(relative_error(with, logits(model)), 1e-3);
+    TestSequence sequence(model);
+    const std::vector<int32_t> tokens = some_tokens(9, 1, 40);
+    for (int64_t i = 0; i < 9; ++i) {
+      ForwardBatch batch;
+      sequence.add_to(batch, std::span(tokens).subspan(static_cast<size_t>(i), 1), true);
+      batch.sequences.back().adapters = &kind;
+      expect_identical(model.model->forward(batch, model.cache),
+                       with.with_layout(with.layout().narrow(0, i, 1)).contiguous(), cat("token ", i));
+    }
+  }
+}
+
+TEST_F(Adapters, CanBeTakenAway) {
+  make_adapter("first", 2, {}, 20);
+  make_adapter("second", 3, {}, 40);
+  TestModel model(base());
+  AdapterSlots& slots = model.model->adapters();
+  const std::vector<int64_t> first = {add(model, folder("first"))}, second = {add(model, folder("second"))};
+  const Tensor plain = logits(model), with_first = logits(model, &first), with_second = logits(model, &second);
+  EXPECT_ERROR(add(model, folder("first")), kInvalidArgument, "there is an adapter 'first' already");
+  {
+    const AdapterSlots::Hold hold = slots.hold(first[0]);
+    EXPECT_TRUE(slots.remove("first"));
+    EXPECT_FALSE(slots.remove("first"));
+    EXPECT_FALSE(slots.remove(""));
+    EXPECT_FALSE(slots.find("first"));
+    EXPECT_EQ(slots.hold(first[0]), nullptr);
+    expect_identical(logits(model, &first), with_first, "who has it keeps it");
+  }
+  EXPECT_EQ(slots.find("second"), second[0]);
+  const std::vector<int64_t> again = {add(model, folder("first"))};  // what nobody holds goes now
+  EXPECT_NE(again, first);
+  EXPECT_ERROR(logits(model, &first), kInvalidArgument, cat("there is no adapter ", first[0]));
+  expect_identical(logits(model, &again), with_first, "again");
+  expect_identical(logits(model, &second), with_second, "the other");
+  expect_identical(logits(model), plain, "without");
 }
 
 // The same adapter from GGUF, whose q and k rows lie in another order.

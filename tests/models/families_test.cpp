@@ -65,13 +65,13 @@ TEST_P(FamilyTest, AgreesWithPyTorch) {
       EXPECT_LE(error, GetParam().tolerance) << "hidden state " << i;
     }
     int with_attention = 0;
-    for (int i = 0; i < layers; ++i) {
+    for (int i = 0; i < layers && GetParam().patterns; ++i) {
       if (!seen.has(hook_name(HookPoint::kAttnPattern, i))) continue;
       const std::string name = cat("attention_", with_attention++);
       const Tensor pattern = without_batch(reference.get(name));
       EXPECT_LE(relative_error(seen.at(HookPoint::kAttnPattern, i), pattern), GetParam().tolerance) << name;
     }
-    EXPECT_GT(with_attention, 0);
+    EXPECT_EQ(with_attention > 0, GetParam().patterns);
     EXPECT_FALSE(reference.find(cat("attention_", with_attention)));
 
     TestSequence brief(model, 1, 2);

@@ -220,6 +220,16 @@ const std::set<std::pair<std::string, std::string>> kNotSeenOf = {{"glm", "parti
                                                                   {"mpt", "no_bias"},
                                                                   {"mpt", "norm_type"},
                                                                   {"helium", "mlp_bias"},
+                                                                  // Other settings come before, or how others compute.
+                                                                  {"xlstm", "num_hidden_layers"},
+                                                                  {"xlstm", "max_inference_chunksize"},
+                                                                  {"xlstm", "chunkwise_kernel"},
+                                                                  {"xlstm", "inference_state_dtype"},
+                                                                  {"xlstm", "mode"},
+                                                                  {"xlstm", "norm_reduction_force_float32"},
+                                                                  {"xlstm", "return_last_states"},
+                                                                  {"xlstm", "sequence_kernel"},
+                                                                  {"xlstm", "step_kernel"},
                                                                   // Too small to be seen.
                                                                   {"ernie4_5_moe", "moe_norm_min"},
                                                                   {"helium", "rms_norm_eps"}};
@@ -255,8 +265,9 @@ TEST(HonestModels, NoSettingIsPassedOver) {
 // Numbers that no model has are refused before anything is made of that size.
 TEST(HonestModels, HugeNumbersAreRefused) {
   for (const char* name :
-       {"bloom", "mpt", "deepseek_v3", "glm4_moe", "gpt_neo", "ernie4_5_moe", "opt", "phimoe", "bamba", "falcon_h1",
-        "granitemoehybrid", "jamba", "nemotron_h", "qwen3_next", "gemma3n", "gemma4", "llama4", "diffllama"}) {
+       {"bloom",   "mpt",    "deepseek_v3", "glm4_moe",         "gpt_neo",         "ernie4_5_moe", "opt",
+        "phimoe",  "bamba",  "falcon_h1",   "granitemoehybrid", "jamba",           "nemotron_h",   "qwen3_next",
+        "gemma3n", "gemma4", "llama4",      "diffllama",        "recurrent_gemma", "xlstm"}) {
     const auto folders = fixture_folders(name);
     if (folders.empty()) continue;
     std::ifstream in(folders.front() / "config.json");

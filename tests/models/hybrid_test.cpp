@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/rearrange.h"
+#include "ops/view.h"
 #include "support/compare.h"
 #include "support/errors.h"
 #include "support/hybrid_models.h"
@@ -93,6 +94,65 @@ TEST(Hybrids, OfGraniteFromGgufGiveTheSameLogits) {
   write_random_checkpoint(
       temp.path(), with(mixed, "\"mamba\", \"attention\", \"mamba\"", "\"attention\", \"attention\", \"attention\""));
   EXPECT_ERROR(write_gguf(temp.path(), temp.path() / "model.gguf"), kUnsupported, "of which some are Mamba's");
+}
+
+// Both ways: settings, names, and what of Falcon H1's multipliers goes into the weights.
+TEST(Hybrids, FromGgufGiveTheSameLogits) {
+  const std::string after =
+      with(config_of("side-by-side"), "\"mamba_norm_before_gate\": true", "\"mamba_norm_before_gate\": false");
+  const std::string blocks = config_of("one-part-each");
+  const std::string delta = with(config_of("delta-rule"), "\"decoder_sparse_step\": 2", "\"decoder_sparse_step\": 1");
+  for (const std::string& config :
+       {after, config_of("mamba-moe"), with(blocks, "M-*EM", "M-*M-"), with(blocks, "M-*EM", "ME*EM"), delta}) {
+    SCOPED_TRACE(config);
+    const TempFolder temp;
+    write_random_checkpoint(temp.path(), config);
+    write_gguf(temp.path(), temp.path() / "model.gguf");
+    EXPECT_LE(relative_error(logits_at(temp.path() / "model.gguf"), logits_at(temp.path())), 1e-4);
+  }
+  const std::pair<std::string, const char*> refused[] = {
+      {config_of("side-by-side"), "mamba_norm_before_gate"},
+      {with(after, "\"vocab_size\"", "\"time_step_limit\": [0.1, 0.5], \"vocab_size\""), "time_step_limit"},
+      {blocks, "no place for MLPs and experts"},
+      {with(with(blocks, "M-*EM", "M-*M-"), "\"vocab_size\"", "\"time_step_min\": 0.01, \"vocab_size\""),
+       "time_step_min"},
+      {config_of("delta-rule"), "experts on every layer"},
+  };
+  for (const auto& [config, message] : refused) {
+    const TempFolder temp;
+    write_random_checkpoint(temp.path(), config);
+    EXPECT_ERROR(write_gguf(temp.path(), temp.path() / "model.gguf"), kUnsupported, message);
+  }
+}
+
+// Newer files have the first projections of the delta rule apart, each for all key heads.
+TEST(Hybrids, TheDeltaRuleOfNewerGgufFiles) {
+  const std::string config =
+      with(config_of("delta-rule"), "\"vocab_size\"", "\"linear_split_projections\": true, \"vocab_size\"");
+  constexpr int64_t kKeyHeads = 2, kShared = 3, kKeyDim = 7, kValueDim = 9, kHidden = 32;
+  const TempFolder temp;
+  write_random_checkpoint(temp.path() / "fused", config_of("delta-rule"));
+  const Checkpoint fused = Checkpoint::open(temp.path() / "fused");
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const TensorEntry& entry : fused.entries()) {
+    const size_t at = entry.name.find("in_proj_qkvz.weight");
+    if (at == std::string::npos) {
+      tensors.emplace_back(entry.name, fused.get(entry));
+      continue;
+    }
+    const int64_t parts[] = {kKeyDim, kKeyDim, kShared * kValueDim, kShared * kValueDim};
+    const Tensor by_head = reshape(fused.get(entry), {kKeyHeads, 2 * kKeyDim + 2 * kShared * kValueDim, kHidden});
+    std::vector<Tensor> all;
+    int64_t begin = 0;
+    for (const int64_t rows : parts) {
+      all.push_back(reshape(narrow(by_head, 1, begin, rows).contiguous(), {kKeyHeads * rows, kHidden}));
+      begin += rows;
+    }
+    tensors.emplace_back(entry.name.substr(0, at) + "in_proj_qkv.weight", concat({all[0], all[1], all[2]}, 0));
+    tensors.emplace_back(entry.name.substr(0, at) + "in_proj_z.weight", all[3]);
+  }
+  write_checkpoint(temp.path() / "split", config, tensors);
+  expect_identical(logits_at(temp.path() / "split"), logits_at(temp.path() / "fused"), "split");
 }
 
 // As Qwen publishes 3.5: beside an encoder, with the experts of a layer in two tensors.

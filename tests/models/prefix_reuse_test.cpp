@@ -49,7 +49,8 @@ TEST_P(PrefixReuseTest, StatesKnowTheirSize) {
 
 INSTANTIATE_TEST_SUITE_P(All, PrefixReuseTest,
                          testing::Values("llama", "mistral", "gemma3", "lfm2", "mamba", "mamba2", "rwkv", "mamba2-moe",
-                                         "delta-rule", "mamba-moe", "side-by-side", "one-part-each"),
+                                         "delta-rule", "mamba-moe", "side-by-side", "one-part-each", "griffin",
+                                         "matrix-memory"),
                          [](const auto& test) { return test_name(test.param); });
 
 }  // namespace

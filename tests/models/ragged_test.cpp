@@ -18,12 +18,16 @@ struct RaggedCase {
   DType kv;
 };
 const RaggedCase kCases[] = {
-    {"llama", "auto", DType::kF32},         {"llama", "q8_0", DType::kF16},     {"llama", "q4_0", DType::kI8},
-    {"gemma3", "auto", DType::kBF16},       {"gpt_oss", "auto", DType::kF32},   {"qwen2_moe", "q8_0", DType::kF32},
-    {"lfm2", "auto", DType::kF16},          {"falcon", "auto", DType::kF32},    {"llama3-rope", "q5_1", DType::kF16},
-    {"mamba2-moe", "auto", DType::kF16},    {"mamba2-moe", "q8_0", DType::kI8}, {"delta-rule", "auto", DType::kF32},
-    {"delta-rule", "auto", DType::kI8},     {"mamba-moe", "auto", DType::kF16}, {"side-by-side", "auto", DType::kI8},
-    {"one-part-each", "auto", DType::kF16},
+    {"llama", "auto", DType::kF32},         {"llama", "q8_0", DType::kF16},
+    {"llama", "q4_0", DType::kI8},          {"gemma3", "auto", DType::kBF16},
+    {"gpt_oss", "auto", DType::kF32},       {"qwen2_moe", "q8_0", DType::kF32},
+    {"lfm2", "auto", DType::kF16},          {"falcon", "auto", DType::kF32},
+    {"llama3-rope", "q5_1", DType::kF16},   {"mamba2-moe", "auto", DType::kF16},
+    {"mamba2-moe", "q8_0", DType::kI8},     {"delta-rule", "auto", DType::kF32},
+    {"delta-rule", "auto", DType::kI8},     {"mamba-moe", "auto", DType::kF16},
+    {"side-by-side", "auto", DType::kI8},   {"one-part-each", "auto", DType::kF16},
+    {"griffin", "auto", DType::kI8},        {"griffin", "q8_0", DType::kF16},
+    {"matrix-memory", "auto", DType::kF16}, {"matrix-memory", "q8_0", DType::kF32},
 };
 
 class RaggedTest : public testing::TestWithParam<RaggedCase> {};

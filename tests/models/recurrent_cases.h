@@ -11,7 +11,7 @@
 
 namespace wick {
 
-inline constexpr const char* kRecurrentFamilies[] = {"falcon_mamba", "mamba", "mamba2", "rwkv"};
+inline constexpr const char* kRecurrentFamilies[] = {"falcon_mamba", "mamba", "mamba2", "rwkv", "xlstm"};
 
 // A recurrent family on a device.
 class RecurrentCase : public testing::TestWithParam<std::tuple<const char*, Device>> {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "models/registry.h"
 #include "support/model_fixtures.h"
 #include "support/temp_folder.h"
@@ -52,14 +52,22 @@ inline constexpr HybridModel kHybridModels[] = {
         "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24,
         "moe_shared_expert_intermediate_size": 20, "routed_scaling_factor": 1.5, "vocab_size": 192,
         "max_position_embeddings": 256})"},
+    {"griffin", R"({"model_type": "recurrent_gemma", "hidden_size": 32, "num_hidden_layers": 4,
+        "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 8, "intermediate_size": 80, "lru_width": 48,
+        "conv1d_width": 3, "attention_window_size": 40, "block_types": ["recurrent", "attention"],
+        "logits_soft_cap": 20.0, "vocab_size": 192, "max_position_embeddings": 256})"},
+    {"matrix-memory", R"({"model_type": "xlstm", "hidden_size": 32, "num_blocks": 2, "num_heads": 4,
+        "qk_dim_factor": 0.5, "v_dim_factor": 1.5, "ffn_round_up_to_multiple_of": 8, "gate_soft_cap": 12.0,
+        "vocab_size": 192})"},
 };
 
 // A checkpoint with every tensor that these settings ask for, random and small.
-inline void write_random_checkpoint(const std::filesystem::path& folder, const std::string& config_text) {
+inline void write_random_checkpoint(const std::filesystem::path& folder, const std::string& config_text,
+                                    const ModelOptions& options = {}) {
   const Json config = Json::parse(config_text, "config.json");
   WeightLoader listing = WeightLoader::listing();
   const ConfigReader reader(config);
-  const Decoder lists(find_family(config.at("model_type").as_text())->decoder(reader), listing, {});
+  const Decoder lists(find_family(config.at("model_type").as_text())->decoder(reader), listing, options);
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const WantedTensor& wanted : listing.wanted()) {
     const bool is_filter = wanted.name.ends_with("conv1d.weight");

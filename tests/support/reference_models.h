@@ -22,6 +22,7 @@ struct ReferenceModel {
   const char* family = folder;  // model_type
   bool inferred = false;        // Wick does not know the family by name, but understands it
   double tolerance = 5e-6;      // of the spread: sums in another order, and nothing else
+  bool patterns = true;         // the reference has those of attention
 
   friend std::ostream& operator<<(std::ostream& out, const ReferenceModel& model) { return out << model.folder; }
 };
@@ -97,6 +98,7 @@ inline constexpr ReferenceModel kReferenceModels[] = {
     {"qwen3_5_moe", "qwen3_5_moe_text", false, kChunkedTolerance},
     {"qwen3_moe"},
     {"qwen3_next", "qwen3_next", false, kChunkedTolerance},
+    {"recurrent_gemma", "recurrent_gemma", false, 5e-6, false},
     {"seed_oss"},
     {"smollm3"},
     {"stablelm"},

@@ -12,15 +12,20 @@
 
 namespace wick {
 
-// Writes a family's fixture with a tokenizer of words "a0", "a1", ... so that engines can run it.
-inline void write_tiny_text_model(const std::string& family, const std::filesystem::path& folder,
-                                  int vocabulary = 192) {
-  copy_model(model_folder(family), folder, "{", "{");
+// A tokenizer of words "a0", "a1", ...
+inline void write_word_tokenizer(const std::filesystem::path& folder, int vocabulary = 192) {
   std::ofstream tokenizer(folder / "tokenizer.json");
   tokenizer << R"({"version":"1.0","added_tokens":[],"pre_tokenizer":{"type":"Whitespace"},)"
             << R"("model":{"type":"WordLevel","unk_token":"a0","vocab":{)";
   for (int id = 0; id < vocabulary; ++id) tokenizer << (id ? "," : "") << "\"a" << id << "\":" << id;
   tokenizer << "}}}";
+}
+
+// Writes a family's fixture with such a tokenizer, so that engines can run it.
+inline void write_tiny_text_model(const std::string& family, const std::filesystem::path& folder,
+                                  int vocabulary = 192) {
+  copy_model(model_folder(family), folder, "{", "{");
+  write_word_tokenizer(folder, vocabulary);
 }
 
 inline std::shared_ptr<const TextModel> tiny_text_model(const std::string& family, const LoadOptions& options = {}) {

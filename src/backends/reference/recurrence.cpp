@@ -71,8 +71,9 @@ void mamba2_scan(const Tensor& x, const Tensor& dt, const Tensor& b, const Tenso
     for (int64_t i = 0; i < heads * dim; ++i) {
       const int64_t head = i / dim, group = head / per_group * states;
       for (int64_t t = of.begin; t < of.begin + of.count; ++t) {
-        const double step = at(dt, t, head), kept = std::exp(step * a.data<float>()[head]);
-        double sum = double{d.data<float>()[head]} * at(x, t, i);
+        const double step = at(dt, t, head);
+        const double kept = std::exp(a.rank() == 2 ? at(a, t, head) : step * a.data<float>()[head]);
+        double sum = d.defined() ? double{d.data<float>()[head]} * at(x, t, i) : 0;
         for (int64_t n = 0; n < states; ++n) {
           float& h = of.state.mutable_data<float>()[(head * states + n) * dim + i % dim];
           const double next = kept * h + step * at(b, t, group + n) * at(x, t, i);

@@ -67,6 +67,7 @@ bool KvMemory::keeps(const Sequence& sequence) const {
 void KvMemory::begin(Sequence& sequence) {
   if (sequence.step_cost > 0) return;
   sequence.state = model_.new_state();
+  sequence.lookahead = {};
   if (!keeps(sequence)) return;
   const bool needs_state = model_.facts().recurrent;
   const int64_t most = static_cast<int64_t>(sequence.tokens.size()) - 1;
@@ -142,6 +143,7 @@ void KvMemory::fork(const Sequence& from, Sequence& to) {
     if (block != kNoBlock) pool_.share(block);
   }
   to.state = from.state.clone();
+  to.lookahead = from.lookahead;
 }
 
 int64_t KvMemory::cut(const Sequence& sequence, int64_t end) const {

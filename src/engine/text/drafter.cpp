@@ -7,6 +7,9 @@
 #include "engine/engine.h"
 #include "engine/text/context.h"
 #include "engine/text/greedy_task.h"
+#include "nn/kv_blocks_for.h"
+#include "ops/rearrange.h"
+#include "ops/view.h"
 
 namespace wick {
 
@@ -77,6 +80,44 @@ void ModelDrafter::propose(std::span<Draft> drafts) {
   while (engine_->step()) {
   }
   for (const auto& [draft, task] : tasks) draft->tokens = task->tokens();
+}
+
+MtpDrafter::MtpDrafter(const LanguageModel& model) : model_(model) {
+  if (model.facts().looks_ahead) return;
+  throw Error(ErrorCode::kUnsupported,
+              cat("this ", model.facts().family, " was loaded without a layer that predicts further tokens"));
+}
+
+void MtpDrafter::propose(std::span<Draft> drafts) {
+  std::vector<Draft*> going;
+  for (Draft& draft : drafts) {
+    if (draft.last.defined() && draft.cache && !draft.text.empty()) going.push_back(&draft);
+  }
+  Tensor last;
+  for (int64_t step = 0; step < kMost; ++step) {
+    std::vector<Tensor> rows;
+    std::vector<Draft*> still;
+    ForwardBatch batch;
+    for (size_t i = 0; i < going.size(); ++i) {
+      Draft& draft = *going[i];
+      const int64_t position = std::ssize(draft.text) - 1 + step;
+      if (step >= draft.most || kv_blocks_for(position + 1) > std::ssize(draft.blocks)) continue;
+      batch.tokens.push_back(step == 0 ? draft.text.back() : draft.tokens.back());
+      batch.sequences.push_back({1, position, draft.blocks});
+      rows.push_back(step == 0 ? draft.last : narrow(last, 0, static_cast<int64_t>(i), 1));
+      still.push_back(&draft);
+    }
+    going = std::move(still);
+    if (going.empty()) return;
+    const LanguageModel::Ahead ahead = model_.look_ahead(batch, concat(rows, 0), *going.front()->cache);
+    const std::vector<float> logits = ahead.logits.to_vector<float>();
+    const auto size = static_cast<ptrdiff_t>(logits.size() / going.size());
+    for (size_t i = 0; i < going.size(); ++i) {
+      const auto row = logits.begin() + static_cast<ptrdiff_t>(i) * size;
+      going[i]->tokens.push_back(static_cast<int32_t>(std::max_element(row, row + size) - row));
+    }
+    last = ahead.rows;
+  }
 }
 
 }  // namespace wick

@@ -61,9 +61,12 @@ std::unique_ptr<Pass> LanguageRunner::start(const StepPlan& plan) {
       const ArenaPause keep;
       sequence.before = sequence.state.clone();
     }
+    const bool looks_ahead = sequence.drafter && sequence.drafter->is_own();
+    sequence.lookahead.kept = 1 + std::ssize(sequence.draft);
     batch_.sequences.push_back({rows, sequence.computed, sequence.blocks,
                                 sequence.state.empty() ? task.encoded() : &sequence.state, task.hooks(sequence),
-                                task.embeddings(sequence), task.adapters()});
+                                task.embeddings(sequence), task.adapters(),
+                                looks_ahead ? &sequence.lookahead : nullptr});
     const RowsWanted wanted = task.prepare(planned);
     all_rows.push_back({static_cast<int64_t>(batch_.logit_rows.size()), wanted});
     for (int64_t row = 0; row < wanted.scored; ++row) batch_.logit_rows.push_back(first + row);

@@ -7,11 +7,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "engine/compute_mutex.h"
 #include "engine/ember.h"
 #include "engine/text/text_files.h"
+#include "formats/adapters/lora_file.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/gguf/gguf_tokenizer.h"
 #include "formats/model_label.h"
+#include "models/adapter_slots.h"
 #include "models/bad_weight.h"
 #include "models/load_model.h"
 
@@ -203,6 +206,17 @@ void TextModel::use_large_pages() const {
       }
     });
   });
+}
+
+void TextModel::load_adapter(const LoraChoice& lora) const {
+  const std::vector<LoraModule> modules = read_lora(lora.path, WeightSource(checkpoint_));
+  const std::lock_guard no_passes(compute_mutex());
+  model_->adapters().add(modules, lora.scale, lora.name);
+}
+
+bool TextModel::unload_adapter(std::string_view name) const {
+  const std::lock_guard no_passes(compute_mutex());
+  return model_->adapters().remove(name);
 }
 
 std::string TextModel::describe_bad_weight() const { return wick::describe_bad_weight(checkpoint_); }

@@ -61,6 +61,11 @@ class TextModel {
   const SamplingParams& recommended() const { return recommended_; }
   bool recommends() const { return recommends_; }  // false: the files say nothing about sampling
 
+  // Loads an adapter while the model is used; takes one away, which those who have it keep until they are over. Not
+  // from within a pass. What is read before others may compute is read first. Throw as read_lora and AdapterSlots do.
+  void load_adapter(const LoraChoice& lora) const;
+  bool unload_adapter(std::string_view name) const;
+
   // Moves the weights into large pages in the background, once: faster for all who compute more than a few tokens,
   // while the first ones need not wait for it.
   void use_large_pages() const;

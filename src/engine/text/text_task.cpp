@@ -28,11 +28,6 @@ std::string salt_of(const EngineRequest& request) {
 }
 
 void check(const TextTools& tools, const EngineRequest& request) {
-  for (const int64_t adapter : request.adapters.value_or(std::vector<int64_t>())) {
-    const auto count = static_cast<int64_t>(tools.model.model().facts().adapters.size());
-    if (adapter >= 0 && adapter < count) continue;
-    throw Error(ErrorCode::kInvalidArgument, cat("there is no adapter ", adapter, "; there are ", count));
-  }
   TextSource::check(tools.model, request, tools.context);
   if (request.choices < 1 || request.choices > kMostChoices) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -46,11 +41,22 @@ void check(const TextTools& tools, const EngineRequest& request) {
   }
 }
 
+// Keeps the adapters that a request names; throws Error(kInvalidArgument) where there is none of a number.
+std::vector<AdapterSlots::Hold> held(const TextTools& tools, const EngineRequest& request) {
+  std::vector<AdapterSlots::Hold> holds;
+  for (const int64_t adapter : request.adapters.value_or(std::vector<int64_t>())) {
+    holds.push_back(tools.model.model().adapters().hold(adapter));
+    if (!holds.back()) throw Error(ErrorCode::kInvalidArgument, cat("there is no adapter ", adapter));
+  }
+  return holds;
+}
+
 }  // namespace
 
 TextTask::TextTask(const TextTools& tools, EngineRequest wanted, RequestListener listener)
     : tools_(tools),
       wanted_((check(tools, wanted), std::move(wanted))),
+      adapter_holds_(held(tools, wanted_)),
       source_(tools.model, wanted_, tools.state_dtype),
       first_listener_(std::move(listener)),
       listeners_(tools.joins_equal && may_be_joined(wanted_)),

@@ -6,6 +6,7 @@
 #include "engine/text/language_runner.h"
 #include "engine/text/text_listeners.h"
 #include "engine/text/text_source.h"
+#include "models/adapter_slots.h"
 
 namespace wick {
 
@@ -79,6 +80,7 @@ class TextTask final : public LanguageTask {
 
   TextTools tools_;
   EngineRequest wanted_;
+  std::vector<AdapterSlots::Hold> adapter_holds_;
   TextSource source_;
   RequestListener first_listener_;  // until it begins, or joins another
   TextListeners listeners_;

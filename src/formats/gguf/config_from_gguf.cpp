@@ -94,6 +94,14 @@ class Reader {
   }
   bool has(std::string_view tensor) const { return gguf_.find(tensor) != nullptr; }
   bool is(std::string_view architecture) const { return name_ == architecture; }
+  bool is_nemotron_h() const { return name_.starts_with("nemotron_h"); }
+  // Whether some layer has the tensor; they are not all of one kind.
+  bool some_layer_has(std::string_view tensor) const {
+    for (int64_t i = 0; i < std::min<int64_t>(layer_count(), 10000); ++i) {
+      if (has(cat("blk.", i, ".", tensor))) return true;
+    }
+    return false;
+  }
 
   void write_names() {
     out_.text("model_type", known_ ? model_type() : std::string_view(name_));
@@ -146,15 +154,18 @@ class Reader {
       out_.integer("vocab_size", *size);
     }
     out_.boolean("tie_word_embeddings", !has("output.weight"));
-    out_.boolean(is("qwen2") || is("qwen2moe") ? "qkv_bias" : "attention_bias",
-                 has("blk.0.attn_q.bias") || has("blk.0.attn_qkv.bias"));
-    out_.boolean("mlp_bias", has("blk.0.ffn_up.bias"));
+    out_.boolean(
+        is("qwen2") || is("qwen2moe") ? "qkv_bias" : "attention_bias",
+        is_nemotron_h() ? some_layer_has("attn_q.bias") : has("blk.0.attn_q.bias") || has("blk.0.attn_qkv.bias"));
+    out_.boolean("mlp_bias", is_nemotron_h() ? some_layer_has("ffn_up.bias") : has("blk.0.ffn_up.bias"));
     const int64_t heads = integer("attention.head_count").value_or(0);
     const int64_t hidden = integer("embedding_length").value_or(0);
     if (is("stablelm")) {
       out_.boolean("use_qkv_bias", has("blk.0.attn_q.bias"));
       out_.boolean("qk_layernorm", has("blk.0.attn_q_norm.weight"));
     }
+    const auto further = integer("nextn_predict_layers");
+    if (further && (is("glm4moe") || is("deepseek2"))) out_.integer("num_nextn_predict_layers", *further);
     if (is("glm4moe")) out_.boolean("use_qk_norm", has("blk.0.attn_q_norm.weight"));
     if (is("command-r")) out_.boolean("use_qk_norm", has("blk.0.attn_q_norm.weight"));
     if (is("falcon")) {
@@ -182,7 +193,9 @@ class Reader {
       out_.integer("query_pre_attn_scalar", largest && heads > 0 ? hidden / heads : head_dim);
     }
     const auto inner = integer("ssm.inner_size");
-    if (inner && is("granitehybrid")) {
+    if (inner && (is("jamba") || is("falcon-h1") || is_nemotron_h() || is("qwen3next"))) {
+      write_mixer(*inner, hidden);
+    } else if (inner && is("granitehybrid")) {
       const int64_t ssm_heads = integer("ssm.time_step_rank").value_or(0);
       out_.integer("mamba_n_heads", ssm_heads);
       if (ssm_heads > 0) out_.integer("mamba_d_head", *inner / ssm_heads);
@@ -206,6 +219,56 @@ class Reader {
       if (hidden > 0) out_.integer("expand", *inner / hidden);
       out_.integer("intermediate_size", *inner);
     }
+  }
+
+  // Recurrent mixers beside attention.
+  void write_mixer(int64_t inner, int64_t hidden) {
+    const int64_t rank = integer("ssm.time_step_rank").value_or(0);
+    const int64_t head_dim = rank > 0 ? inner / rank : 0;
+    if (is("jamba")) {
+      out_.integer("mamba_dt_rank", rank);
+      if (hidden > 0) out_.raw("mamba_expand", cat(static_cast<double>(inner) / static_cast<double>(hidden)));
+      out_.boolean("mamba_conv_bias", some_layer_has("ssm_conv1d.bias"));
+    } else if (is("falcon-h1")) {
+      out_.integer("mamba_d_ssm", inner);
+      out_.integer("mamba_n_heads", rank);
+      out_.integer("mamba_d_head", head_dim);
+      out_.boolean("mamba_rms_norm", has("blk.0.ssm_norm.weight"));
+      out_.boolean("mamba_norm_before_gate", false);
+      out_.integer("embedding_multiplier", 1);  // it is in the weights, as all the others
+      out_.boolean("mamba_conv_bias", has("blk.0.ssm_conv1d.bias"));
+    } else if (is("qwen3next")) {
+      out_.integer("linear_num_value_heads", rank);
+      out_.integer("linear_value_head_dim", head_dim);
+      out_.boolean("linear_split_projections", !some_layer_has("ssm_in.weight"));
+    } else {
+      out_.integer("mamba_num_heads", rank);
+      out_.integer("mamba_head_dim", head_dim);
+      out_.boolean("use_conv_bias", some_layer_has("ssm_conv1d.bias"));
+    }
+  }
+
+  // Layers of which some have `flags`: the period at which they come, and the first. Jamba's settings have no other
+  // words for them.
+  void write_rhythm(std::string_view kind, const std::vector<bool>& flags) {
+    const auto layers = static_cast<int64_t>(flags.size());
+    int64_t offset = layers, period = layers + 1;
+    for (int64_t i = 0; i < layers; ++i) {
+      if (!flags[static_cast<size_t>(i)]) continue;
+      if (offset == layers) {
+        offset = i;
+        period = std::max(i + 1, layers - i);  // unless another follows
+      } else {
+        period = i - offset;
+        break;
+      }
+    }
+    for (int64_t i = 0; i < layers; ++i) {
+      if (flags[static_cast<size_t>(i)] == (i % period == offset)) continue;
+      throw Error(ErrorCode::kUnsupported, cat("layers of this ", name_, " with ", kind, " do not come at one period"));
+    }
+    out_.integer(cat(kind, "_layer_period"), period);
+    out_.integer(cat(kind, "_layer_offset"), offset);
   }
 
   void write_layer_inputs() {
@@ -349,6 +412,12 @@ class Reader {
       list("layer_types", [&](int64_t i) { return (i + 1) % period == 0 ? kFull : kSliding; });
     }
     if (is("gemma4")) return write_gemma4_layers(layers);
+    if (is("jamba") || is_nemotron_h()) return write_mixed_layers(layers);
+    if (is("qwen3next") && is_array("attention.recurrent_layers")) {
+      const auto recurrent = integers("attention.recurrent_layers");
+      list("layer_types",
+           [&](int64_t i) { return i < std::ssize(recurrent) && recurrent[static_cast<size_t>(i)] ? kLinear : kFull; });
+    }
     if (is_array("feed_forward_length")) {
       const auto sizes = integers("feed_forward_length");
       list("intermediate_size", [&](int64_t i) { return i < std::ssize(sizes) ? sizes[static_cast<size_t>(i)] : 0; });
@@ -378,6 +447,35 @@ class Reader {
         return given ? (i < static_cast<int64_t>(rope.size()) && rope[i] ? 1 : 0) : ((i + 1) % 4 == 0 ? 0 : 1);
       });
     }
+  }
+
+  // What each layer is shows in how many key heads it has, and how wide its MLP is.
+  void write_mixed_layers(int64_t layers) {
+    const auto kv_heads = per_layer("attention.head_count_kv", layers),
+               sizes = per_layer("feed_forward_length", layers);
+    const auto entry = [](const std::vector<int64_t>& list, int64_t i) {
+      return i < std::ssize(list) ? list[static_cast<size_t>(i)] : 0;
+    };
+    int64_t most_heads = 0, widest = 0;
+    std::vector<bool> attends, has_experts;
+    std::string kinds;
+    for (int64_t i = 0; i < layers; ++i) {
+      most_heads = std::max(most_heads, entry(kv_heads, i));
+      widest = std::max(widest, entry(sizes, i));
+      attends.push_back(entry(kv_heads, i) > 0);
+      has_experts.push_back(has(cat("blk.", i, ".ffn_gate_inp.weight")));
+      const std::string_view mlp = has_experts.back() ? "moe" : "mlp";
+      const std::string_view kind = entry(sizes, i) > 0 ? mlp : attends.back() ? "full_attention" : "linear_attention";
+      kinds += cat(i ? ", " : "", "\"", kind, "\"");
+    }
+    if (is_array("attention.head_count_kv")) out_.integer("num_key_value_heads", most_heads);
+    if (is("jamba")) {
+      write_rhythm("attn", attends);
+      write_rhythm("expert", has_experts);
+      return;
+    }
+    out_.raw("layers_block_type", cat("[", kinds, "]"));
+    if (is_array("feed_forward_length")) out_.integer("intermediate_size", widest);
   }
 
   // Layers that see everything have heads of a size of their own, perhaps fewer key heads, and perhaps no values.

@@ -116,6 +116,71 @@ void give_every_token_a_row(std::vector<GgufTensor>& tensors, int64_t vocabulary
   }
 }
 
+// Falcon H1 multiplies what many of its weights give; in GGUF the weights are multiplied themselves.
+class Multipliers {
+ public:
+  explicit Multipliers(const Json& config) : config_(config) {
+    const double input = number("attention_in_multiplier");
+    add("token_embd.weight", number("embedding_multiplier"));
+    add("output.weight", number("lm_head_multiplier"));
+    add(".attn_q.weight", input);
+    add(".attn_k.weight", input * number("key_multiplier"));
+    add(".attn_v.weight", input);
+    add(".attn_output.weight", number("attention_out_multiplier"));
+    add(".ffn_gate.weight", item("mlp_multipliers", 0));
+    add(".ffn_down.weight", item("mlp_multipliers", 1));
+    add(".ssm_out.weight", number("ssm_out_multiplier"));
+    const int64_t hidden = config.get<int64_t>("hidden_size", 0);
+    const int64_t inner = config.get<int64_t>(
+        "mamba_d_ssm", static_cast<int64_t>(config.get("mamba_expand", 2.0) * static_cast<double>(hidden)));
+    const int64_t shared = config.get<int64_t>("mamba_n_groups", 1) * config.get<int64_t>("mamba_d_state", 256);
+    const int64_t counts[] = {inner, inner, shared, shared, config.get<int64_t>("mamba_n_heads", 128)};
+    for (size_t i = 0; i < std::size(counts); ++i) {
+      const double factor = number("ssm_in_multiplier") * item("ssm_multipliers", i);
+      mixer_.insert(mixer_.end(), static_cast<size_t>(std::clamp<int64_t>(counts[i], 0, 1 << 24)),
+                    static_cast<float>(factor));
+    }
+  }
+
+  void fold_into(std::vector<GgufTensor>& tensors) const {
+    for (GgufTensor& tensor : tensors) {
+      std::vector<float> rows;
+      if (tensor.name.ends_with(".ssm_in.weight")) rows = mixer_;
+      for (const auto& [ending, factor] : whole_) {
+        if (tensor.name.ends_with(ending)) rows = {factor};
+      }
+      if (std::all_of(rows.begin(), rows.end(), [](float factor) { return factor == 1; })) continue;
+      tensor.dtype = DType::kF32;
+      tensor.load = [load = tensor.load, rows, name = tensor.name] { return scaled(load(), rows, name); };
+    }
+  }
+
+ private:
+  static Tensor scaled(const Tensor& weight, const std::vector<float>& rows, const std::string& name) {
+    const Tensor values = convert_tensor(weight, DType::kF32).clone();
+    const auto count = static_cast<int64_t>(rows.size());
+    if (count != 1 && count != values.dim(0)) {
+      throw Error(ErrorCode::kBadFile, cat("'", name, "' has ", values.dim(0), " rows, the settings make it ", count));
+    }
+    const int64_t columns = values.numel() / std::max<int64_t>(values.dim(0), 1);
+    float* value = values.mutable_data<float>();
+    for (int64_t i = 0; i < values.numel(); ++i) value[i] *= rows[static_cast<size_t>(count == 1 ? 0 : i / columns)];
+    return values;
+  }
+  double number(std::string_view name) const { return config_.get(name, 1.0); }
+  double item(std::string_view name, size_t index) const {
+    const Json* list = config_.find(name);
+    if (!list || list->is_null()) return 1;
+    if (index >= list->as_array().size()) throw Error(ErrorCode::kBadFile, cat(list->place(), " is too short"));
+    return list->as_array()[index].as_number();
+  }
+  void add(std::string ending, double factor) { whole_.emplace_back(std::move(ending), static_cast<float>(factor)); }
+
+  const Json& config_;
+  std::vector<std::pair<std::string, float>> whole_;
+  std::vector<float> mixer_;  // by row
+};
+
 }  // namespace
 
 DType gguf_dtype(DType dtype) {
@@ -151,7 +216,7 @@ std::vector<GgufTensor> gguf_tensors(const WeightSource& source) {
   const int64_t layers = config.get<int64_t>("num_hidden_layers", INT64_MAX);
   for (const std::string& name : source.names()) {
     // Layers that predict further tokens follow the model's own.
-    if (is_leftover(name) || layer_number(name) >= layers) continue;
+    if (is_leftover(name) || name.starts_with("mtp.") || layer_number(name) >= layers) continue;
     // Vectors are pooled otherwise: the format has no place for BERT's own way.
     if (is_bert && (name.starts_with("pooler.dense.") || name == "embeddings.position_ids")) continue;
     const auto matches = gguf_matches(source.architecture(), name);
@@ -184,6 +249,7 @@ std::vector<GgufTensor> gguf_tensors(const WeightSource& source) {
     const DType dtype = changes_values(sources.change) ? DType::kF32 : stored.dtype;
     tensors.push_back({name, shape, dtype, [&source, sources, name] { return load_sources(source, sources, name); }});
   }
+  if (source.architecture() == "falcon-h1") Multipliers(config).fold_into(tensors);
   give_every_token_a_row(tensors, config.get<int64_t>("vocab_size", 0));
   for (RopeTensor& rope : rope_tensors(config)) {
     const auto count = static_cast<int64_t>(rope.factors.size());

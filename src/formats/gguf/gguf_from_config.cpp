@@ -78,6 +78,7 @@ class Writer {
                                                "', for which Wick knows no architecture of GGUF"));
     }
     name_ = known->gguf;
+    if (is("nemotron_h") && has_block("moe", 'E')) name_ = "nemotron_h_moe";
     if (is("t5") || is("nomic-bert"))
       throw Error(ErrorCode::kUnsupported, cat("a '", type, "' is read from GGUF, but not written"));
     out_.set_text("general.architecture", name_);
@@ -98,6 +99,7 @@ class Writer {
 
  private:
   bool is(std::string_view architecture) const { return name_ == architecture; }
+  bool is_nemotron_h() const { return name_.starts_with("nemotron_h"); }
   std::string key(std::string_view suffix) const { return cat(name_, ".", suffix); }
   int64_t integer(std::string_view hf, std::string_view older, int64_t fallback) const {
     const Json* member = spelled(config_, hf, older);
@@ -113,7 +115,8 @@ class Writer {
       const Json* value = spelled(config_, row.hf, row.older);
       if (!value) value = present(config_, family_spelling(name_, row.hf));
       if (!value || value->is_array()) continue;
-      if (row.gguf == "attention.layer_norm_epsilon" && layer_norm_is_rms) continue;
+      if (row.gguf == "attention.layer_norm_epsilon" && (layer_norm_is_rms || is_nemotron_h())) continue;
+      if (row.gguf == "embedding_scale" && is("falcon-h1")) continue;  // goes into the weights
       if (row.gguf == "attention.sliding_window" && !config_.get("use_sliding_window", true)) continue;
       switch (row.kind) {
         case ConfigKind::kInteger: set_u32(row.gguf, *value); break;
@@ -164,6 +167,7 @@ class Writer {
 
   void write_rope() {
     if (is("mamba") || is("mamba2") || is("gpt2") || is("bloom") || is("bert")) return;
+    if (is("jamba") || is_nemotron_h()) return;
     if (const Json* theta = rope_setting(config_, "rope_theta")) {
       set_f32("rope.freq_base", theta->as_number());
     } else if (const Json* older = present(config_, "rotary_emb_base")) {
@@ -180,7 +184,10 @@ class Writer {
       set_u32("rope.dimension_count", *rotated);
       return write_rope_scaling();
     }
-    const double factor = part ? part->as_number() : is("gptneox") || is("stablelm") ? 0.25 : is("phi2") ? 0.5 : 1.0;
+    const double factor = part                                                 ? part->as_number()
+                          : is("gptneox") || is("stablelm") || is("qwen3next") ? 0.25
+                          : is("phi2")                                         ? 0.5
+                                                                               : 1.0;
     set_u32("rope.dimension_count", is("deepseek2") ? config_.get<int64_t>("qk_rope_head_dim", 64)
                                                     : static_cast<int64_t>(factor * static_cast<double>(head_dim_)));
     write_rope_scaling();
@@ -279,6 +286,140 @@ class Writer {
     out_.set_bool(key("rope.scaling.finetuned"), positions && positions->as_text() == "rope");
     if (integer("num_local_experts", "", 8) == 0) {
       set_u32("feed_forward_length", integer("shared_intermediate_size", "", 1024));
+    }
+  }
+
+  // Settings that GGUF has no key for are as the published models have them.
+  void expect(std::string_view name, const Json& usual) const {
+    const Json* member = present(config_, name);
+    const bool same = !member || (member->is_bool() && usual.is_bool() && member->as_bool() == usual.as_bool()) ||
+                      (member->is_number() && usual.is_number() && member->as_number() == usual.as_number()) ||
+                      (member->is_text() && usual.is_text() && member->as_text() == usual.as_text());
+    if (same) return;
+    throw Error(ErrorCode::kUnsupported,
+                cat(member->place(), " is not that of the published models, and GGUF has no key for it"));
+  }
+  void expect_no_bias(std::initializer_list<std::string_view> names) const {
+    for (const std::string_view name : names) expect(name, Json::parse("false", "usual"));
+  }
+  void expect_any_step() const {
+    const Json* limit = present(config_, "time_step_limit");
+    const bool is_open = !limit || (limit->as_array().size() == 2 && limit->as_array()[0].is_number() &&
+                                    limit->as_array()[0].as_number() == 0 && !limit->as_array()[1].is_number());
+    if (is_open) return;
+    throw Error(ErrorCode::kUnsupported, cat(limit->place(), " bounds steps of time, and GGUF has no key for it"));
+  }
+
+  void write_jamba() {
+    const int64_t layers = integer("num_hidden_layers", "", 0), heads = integer("num_key_value_heads", "", 0);
+    const int64_t period = integer("attn_layer_period", "", 8), offset = integer("attn_layer_offset", "", 4);
+    const int64_t hidden = integer("hidden_size", "", 0);
+    if (period < 1) throw Error(ErrorCode::kBadFile, cat(config_.place(), ": attn_layer_period is ", period));
+    std::vector<int32_t> kv_heads;
+    for (int64_t i = 0; i < layers && i < 10000; ++i) {
+      kv_heads.push_back(i % period == offset ? static_cast<int32_t>(heads) : 0);
+    }
+    out_.set_i32s(key("attention.head_count_kv"), kv_heads);
+    expect_no_bias({"mamba_proj_bias"});
+    const Json* rank = present(config_, "mamba_dt_rank");
+    set_u32("ssm.inner_size", static_cast<int64_t>(config_.get("mamba_expand", 2.0) * static_cast<double>(hidden)));
+    set_u32("ssm.time_step_rank", rank && rank->is_int() ? rank->as_int() : (hidden + 15) / 16);
+    if (!out_.find(key("ssm.conv_kernel"))) set_u32("ssm.conv_kernel", 4);
+    if (!out_.find(key("ssm.state_size"))) set_u32("ssm.state_size", 16);
+    if (!out_.find(key("attention.layer_norm_rms_epsilon"))) set_f32("attention.layer_norm_rms_epsilon", 1e-6);
+  }
+
+  void write_falcon_h1() {
+    const int64_t hidden = integer("hidden_size", "", 0), heads = integer("mamba_n_heads", "", 128);
+    const int64_t inner = integer("mamba_d_ssm", "",
+                                  static_cast<int64_t>(config_.get("mamba_expand", 2.0) * static_cast<double>(hidden)));
+    expect_no_bias({"mamba_proj_bias", "projectors_bias", "attention_bias", "mlp_bias"});
+    expect_any_step();
+    if (config_.get("mamba_rms_norm", false)) expect_no_bias({"mamba_norm_before_gate"});
+    set_u32("ssm.inner_size", inner);
+    set_u32("ssm.time_step_rank", heads);
+    if (!out_.find(key("ssm.group_count"))) set_u32("ssm.group_count", 1);
+    if (!out_.find(key("ssm.conv_kernel"))) set_u32("ssm.conv_kernel", 4);
+    if (!out_.find(key("ssm.state_size"))) set_u32("ssm.state_size", 256);
+    if (!out_.find(key("attention.layer_norm_rms_epsilon"))) set_f32("attention.layer_norm_rms_epsilon", 1e-5);
+    set_u32("attention.key_length", head_dim_);
+    set_u32("attention.value_length", head_dim_);
+  }
+
+  // Kinds of layers: names, or a letter for each.
+  std::vector<std::string> blocks() const {
+    for (const char* name : {"layers_block_type", "layer_types"}) {
+      if (const Json* types = present(config_, name)) return types->to<std::vector<std::string>>();
+    }
+    std::vector<std::string> letters;
+    for (const char letter : config_.get<std::string>("hybrid_override_pattern", "")) letters.emplace_back(1, letter);
+    return letters;
+  }
+  bool has_block(std::string_view name, char letter) const {
+    const std::vector<std::string> all = blocks();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const std::string& block) { return block == name || block == std::string(1, letter); });
+  }
+
+  void write_nemotron_h() {
+    const bool has_experts = is("nemotron_h_moe");
+    if (has_experts && has_block("mlp", '-')) {
+      throw Error(ErrorCode::kUnsupported,
+                  cat(config_.place(), ": GGUF has no place for MLPs and experts in one nemotron_h"));
+    }
+    const int64_t kv = integer("num_key_value_heads", "", integer("num_attention_heads", "", 0));
+    const int64_t width =
+        has_experts ? integer("moe_intermediate_size", "", 7688) : integer("intermediate_size", "", 21504);
+    std::vector<int32_t> kv_heads, sizes;
+    for (const std::string& block : blocks()) {
+      const bool attends = block == "attention" || block == "full_attention" || block == "*";
+      const bool is_mlp = block == "mlp" || block == "moe" || block == "-" || block == "E";
+      kv_heads.push_back(attends ? static_cast<int32_t>(kv) : 0);
+      sizes.push_back(is_mlp ? static_cast<int32_t>(width) : 0);
+    }
+    set_u32("block_count", std::ssize(kv_heads));
+    out_.set_i32s(key("attention.head_count_kv"), kv_heads);
+    out_.set_i32s(key("feed_forward_length"), sizes);
+    expect_no_bias({"mamba_proj_bias", "use_bias"});
+    expect_any_step();
+    expect("time_step_min", Json::parse("0.001", "usual"));
+    expect("mlp_hidden_act", Json::parse("\"relu2\"", "usual"));
+    const int64_t heads = integer("mamba_num_heads", "", 128), head_dim = integer("head_dim", "", 128);
+    set_u32("ssm.inner_size", heads * integer("mamba_head_dim", "", 64));
+    set_u32("ssm.time_step_rank", heads);
+    if (!out_.find(key("ssm.group_count"))) set_u32("ssm.group_count", 8);
+    if (!out_.find(key("ssm.conv_kernel"))) set_u32("ssm.conv_kernel", 4);
+    if (!out_.find(key("ssm.state_size"))) set_u32("ssm.state_size", 128);
+    if (!out_.find(key("attention.layer_norm_rms_epsilon"))) set_f32("attention.layer_norm_rms_epsilon", 1e-5);
+    set_f32("attention.layer_norm_epsilon", config_.get("layer_norm_epsilon", 1e-5));
+    set_u32("attention.key_length", head_dim);
+    set_u32("attention.value_length", head_dim);
+  }
+
+  void write_qwen3_next() {
+    const int64_t interval = integer("full_attention_interval", "", 4), layers = integer("num_hidden_layers", "", 0);
+    const Json* types = present(config_, "layer_types");
+    const Json* dense = present(config_, "mlp_only_layers");
+    bool is_usual = interval > 0 && integer("decoder_sparse_step", "", 1) == 1 && (!dense || dense->as_array().empty());
+    for (int64_t i = 0; is_usual && types && i < std::min<int64_t>(layers, std::ssize(types->as_array())); ++i) {
+      const bool attends = types->as_array()[static_cast<size_t>(i)].as_text() == "full_attention";
+      is_usual = attends == ((i + 1) % interval == 0);
+    }
+    if (!is_usual) {
+      throw Error(
+          ErrorCode::kUnsupported,
+          cat(config_.place(), ": GGUF has a qwen3next with attention at one interval and experts on every layer"));
+    }
+    const int64_t heads = integer("linear_num_value_heads", "", 32);
+    set_u32("full_attention_interval", interval);
+    set_u32("ssm.inner_size", heads * integer("linear_value_head_dim", "", 128));
+    set_u32("ssm.time_step_rank", heads);
+    if (!out_.find(key("ssm.group_count"))) set_u32("ssm.group_count", 16);
+    if (!out_.find(key("ssm.state_size"))) set_u32("ssm.state_size", 128);
+    if (!out_.find(key("ssm.conv_kernel"))) set_u32("ssm.conv_kernel", 4);
+    if (!out_.find(key("attention.key_length"))) {
+      set_u32("attention.key_length", 256);
+      set_u32("attention.value_length", 256);
     }
   }
 
@@ -392,6 +533,10 @@ class Writer {
 
   void write_state() {
     if (is("granitehybrid")) return write_granite_hybrid();
+    if (is("jamba")) return write_jamba();
+    if (is("falcon-h1")) return write_falcon_h1();
+    if (is_nemotron_h()) return write_nemotron_h();
+    if (is("qwen3next")) return write_qwen3_next();
     if (!is("mamba") && !is("mamba2")) return;
     const int64_t hidden = integer("hidden_size", "d_model", 0);
     const int64_t inner = integer("intermediate_size", "d_inner", config_.get<int64_t>("expand", 2) * hidden);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "models/decoder_step.h"
+#include "models/decoder/decoder_step.h"
 #include "models/logit_hooks.h"
 #include "nn/kv_blocks_for.h"
 #include "nn/scratch.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "models/config_reader.h"
-#include "models/decoder_config.h"
+#include "models/decoder/decoder_config.h"
 
 namespace wick {
 
@@ -79,7 +79,9 @@ DecoderConfig mamba_config(const ConfigReader& config);
 DecoderConfig nemotron_h_config(const ConfigReader& config);
 DecoderConfig qwen3_5_config(const ConfigReader& config);
 DecoderConfig qwen3_next_config(const ConfigReader& config);
+DecoderConfig recurrent_gemma_config(const ConfigReader& config);
 DecoderConfig rwkv_config(const ConfigReader& config);
+DecoderConfig xlstm_config(const ConfigReader& config);
 
 // --- Shared by several ---
 
@@ -103,6 +105,8 @@ MoeConfig read_sigmoid_experts(const ConfigReader& config, const DecoderConfig& 
 void read_shared_experts(const ConfigReader& config, MoeConfig& moe);
 // Sparse layers behind the first ones, as many as the setting says.
 void read_dense_beginning(const ConfigReader& config, DecoderConfig& decoder, std::string_view setting);
+// num_nextn_predict_layers behind the others, as DeepSeek V3 names their parts; the first is used.
+void read_mtp(const ConfigReader& config, DecoderConfig& decoder);
 // Gemma's two: of layers that see everything, and of those with a window.
 std::vector<RopeConfig> gemma_ropes(const ConfigReader& config, const DecoderConfig& decoder);
 // No layer rotates queries and keys.

@@ -20,6 +20,7 @@ DecoderConfig glm4_moe_config(const ConfigReader& config) {
   decoder.moe = read_sigmoid_experts(config, decoder);
   read_shared_experts(config, *decoder.moe);
   read_dense_beginning(config, decoder, "first_k_dense_replace");
+  read_mtp(config, decoder);
   return decoder;
 }
 

@@ -134,6 +134,20 @@ void read_dense_beginning(const ConfigReader& config, DecoderConfig& decoder, st
   }
 }
 
+void read_mtp(const ConfigReader& config, DecoderConfig& decoder) {
+  if (config.integer("num_nextn_predict_layers", 0) < 1 || decoder.kinds.empty()) return;
+  MtpConfig mtp;
+  mtp.layers = decoder.names.layers;
+  mtp.index = decoder.layers;
+  mtp.kind = decoder.kinds.back();
+  const std::string layer = cat(mtp.layers, mtp.index, ".");
+  mtp.embed_norm = layer + "enorm";
+  mtp.hidden_norm = layer + "hnorm";
+  mtp.join = layer + "eh_proj";
+  mtp.final_norm = layer + "shared_head.norm";
+  decoder.mtp = mtp;
+}
+
 MoeConfig read_sigmoid_experts(const ConfigReader& config, const DecoderConfig& decoder) {
   MoeConfig moe = read_experts(config, decoder, true);
   moe.routing.sigmoid = true;

@@ -25,24 +25,27 @@ Tensor part_order(int64_t groups, const std::vector<int64_t>& part_rows) {
 
 }  // namespace
 
-MixerLoader delta_rule_loader(const DeltaRule& sizes, const std::string& name, int64_t hidden, bool fused) {
+MixerLoader delta_rule_loader(const DeltaRule& sizes, const std::string& name, int64_t hidden, DeltaRuleFiles files) {
   return [=](WeightLoader& loader, const std::string& layer) -> std::shared_ptr<const RecurrentMixer> {
     const ArenaPause keep;
     const std::string prefix = layer + name;
     DeltaRule mixer = sizes;
     const int64_t heads = mixer.heads, inner = mixer.inner(), channels = mixer.conv_channels();
-    if (fused) {
+    const int64_t shared = heads / mixer.key_heads, values = shared * mixer.value_dim;
+    const auto order = [&](const std::vector<int64_t>& rows) {
+      return loader.is_listing() ? Tensor() : part_order(mixer.key_heads, rows).to_device(loader.device());
+    };
+    if (files == DeltaRuleFiles::kFused) {
       mixer.qkv = loader.linear(prefix + "in_proj_qkvz", channels + inner, hidden, false);
-      mixer.b = loader.linear(prefix + "in_proj_ba", 2 * heads, hidden, false);
-      const int64_t shared = heads / mixer.key_heads, values = shared * mixer.value_dim;
-      if (!loader.is_listing()) {
-        const Tensor qkvz = part_order(mixer.key_heads, {mixer.key_dim, mixer.key_dim, values, values});
-        mixer.fused_order = qkvz.to_device(loader.device());
-        mixer.fused_ba_order = part_order(mixer.key_heads, {shared, shared}).to_device(loader.device());
-      }
+      mixer.fused_order = order({mixer.key_dim, mixer.key_dim, values, values});
     } else {
       mixer.qkv = loader.linear(prefix + "in_proj_qkv", channels, hidden, false);
       mixer.z = loader.linear(prefix + "in_proj_z", inner, hidden, false);
+    }
+    if (files != DeltaRuleFiles::kApart) {
+      mixer.b = loader.linear(prefix + "in_proj_ba", 2 * heads, hidden, false);
+      mixer.fused_ba_order = order({shared, shared});
+    } else {
       mixer.b = loader.linear(prefix + "in_proj_b", heads, hidden, false);
       mixer.a = loader.linear(prefix + "in_proj_a", heads, hidden, false);
     }

@@ -26,13 +26,17 @@ Tensor DeltaRule::operator()(const Tensor& x, const MixerStep& step) const {
   const int64_t tokens = x.dim(0), channels = conv_channels();
   Tensor entering = qkv(x), gate, beta = b(x), fall;
   if (fused_order.defined()) {
-    const Tensor all = index_select(entering, 1, fused_order), both = index_select(beta, 1, fused_ba_order);
+    const Tensor all = index_select(entering, 1, fused_order);
     entering = narrow(all, 1, 0, channels);
     gate = narrow(all, 1, channels, inner());
+  } else {
+    gate = z(x);
+  }
+  if (fused_ba_order.defined()) {
+    const Tensor both = index_select(beta, 1, fused_ba_order);
     beta = narrow(both, 1, 0, heads);
     fall = narrow(both, 1, heads, heads);
   } else {
-    gate = z(x);
     fall = a(x);
   }
   const Tensor convolved = silu(causal_conv(entering, conv_weight, {}, step.rows(0)));

@@ -11,7 +11,7 @@ struct DeltaRule final : RecurrentMixer {
   int64_t key_heads = 0, heads = 0, key_dim = 0, value_dim = 0, taps = 0;
   Linear qkv;          // [key_width * 2 + inner, hidden]: q, k and v; with `fused_order`, z behind them
   Linear z;            // [inner, hidden]: the gate; undefined: it is part of qkv
-  Linear b;            // [heads, hidden]: beta before its sigmoid; with `fused_order`, the fall behind it
+  Linear b;            // [heads, hidden]: beta before its sigmoid; with `fused_ba_order`, the fall behind it
   Linear a;            // [heads, hidden]: the fall before its softplus; undefined: it is part of b
   Tensor fused_order;  // i64: which outputs of qkv are q, k, v and z, where these lie together for each key head
   Tensor fused_ba_order;

@@ -91,8 +91,9 @@ Tensor mamba2_scan(const Tensor& x, const Tensor& dt, const Tensor& b, const Ten
   constexpr const char* kName = "mamba2_scan";
   check_rank(kName, "x", x, 2);
   check_rank(kName, "b", b, 2);
-  check_rank(kName, "a", a, 1);
-  const int64_t rows = x.dim(0), inner = x.dim(1), heads = a.dim(0), shared = b.dim(1);
+  const bool by_row = a.rank() == 2;
+  check_rank(kName, "a", a, by_row ? 2 : 1);
+  const int64_t rows = x.dim(0), inner = x.dim(1), heads = a.dim(by_row ? 1 : 0), shared = b.dim(1);
   if (sequences.empty() || heads == 0) return empty({rows, inner}, DType::kF32, x.device());
   const Tensor& first = sequences.front().state;
   const int64_t states = first.rank() == 3 ? first.dim(1) : 0;
@@ -105,8 +106,12 @@ Tensor mamba2_scan(const Tensor& x, const Tensor& dt, const Tensor& b, const Ten
   for (const auto& [what, each] : {std::pair{"b", &b}, std::pair{"c", &c}}) {
     check_matrix(kName, what, *each, rows, shared);
   }
-  check_vector(kName, "a", a, heads);
-  check_vector(kName, "d", d, heads);
+  if (by_row) {
+    check_matrix(kName, "a", a, rows, heads);
+  } else {
+    check_vector(kName, "a", a, heads);
+  }
+  if (d.defined()) check_vector(kName, "d", d, heads);
   check_same_device(kName, {&x, &dt, &b, &c, &a, &d});
   check_sequences(kName, x, sequences, {heads, states, inner / heads});
   const auto kernel = find_kernel(kName, x.device(), &KernelTable::mamba2_scan);

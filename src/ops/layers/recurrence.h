@@ -33,13 +33,14 @@ Tensor mamba_scan(const Tensor& u,   // [rows, inner]
                   std::span<const StateRows> sequences);
 
 // The same of Mamba 2, with heads that share a, d and dt, in groups that share b and c. The state is
-// [heads, states, head_dim].
+// [heads, states, head_dim]. Where `a` has a row for each of x, states are kept by exp(a) of it instead of exp(dt a):
+// the gated linear attention of xLSTM, with keys b and queries c, and the recurrence of Griffin.
 Tensor mamba2_scan(const Tensor& x,   // [rows, heads * head_dim]
                    const Tensor& dt,  // [rows, heads]
                    const Tensor& b,   // [rows, groups * states]
                    const Tensor& c,   // [rows, groups * states]
-                   const Tensor& a,   // [heads]
-                   const Tensor& d,   // [heads]
+                   const Tensor& a,   // [heads] or [rows, heads]
+                   const Tensor& d,   // [heads]; undefined: zeros
                    std::span<const StateRows> sequences);
 
 // The running average of RWKV. The state is [3, inner]: sums of values and of weights, relative to e^ the third.

@@ -42,6 +42,7 @@ Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, Part
       speech_(std::move(parts.speech)),
       judges_(std::move(parts.judges)),
       embedders_(std::move(parts.embedders)),
+      adapters_(std::move(parts.adapters)),
       live_(host_),
       say_(std::move(parts.say)),
       inspector_(std::move(parts.inspector)) {
@@ -105,6 +106,8 @@ void Api::add_routes(Router& router) {
   add(router, "POST", "/v1/rerank", &Api::rerank);
   add(router, "POST", "/v1/score", &Api::score);
   add(router, "POST", "/v1/classify", &Api::classify);
+  add(router, "POST", "/v1/load_lora_adapter", &Api::load_adapter);
+  add(router, "POST", "/v1/unload_lora_adapter", &Api::unload_adapter);
   add(router, "POST", "/tokenize", &Api::tokenize);
   add(router, "POST", "/detokenize", &Api::detokenize);
   add(router, "GET", "/metrics", &Api::metrics);

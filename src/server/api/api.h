@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <shared_mutex>
@@ -40,6 +41,7 @@ class Api {
     std::shared_ptr<EmbedHost> embedders;         // texts become vectors
     std::unique_ptr<Inspector> inspector;         // clients may look into models and change what they compute
     std::function<void(const std::string&)> say;  // hears what whoever runs the server should know
+    std::filesystem::path adapters = {};          // a folder whose adapters clients may load; empty: none
   };
   Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, Parts parts);
   ~Api();  // whoever still waits for a model is told that the server is going
@@ -95,6 +97,7 @@ class Api {
   InspectEnd inspect(const InspectRequest& wanted, EngineRequest& job, const std::string& id, const std::string& owner,
                      const EngineRef& engine);
   void check_may_inspect() const;  // throws RequestError
+  void check_may_change_adapters() const;
   // A request of POST /v1/wick/..., on a thread of the Inspector.
   template <typename Wanted, typename Work>
   void look_inside(const HttpRequest& request, const Exchange& exchange, Work work);
@@ -143,6 +146,8 @@ class Api {
   void delete_capture(const HttpRequest& request, const Exchange& exchange);
   void list_models(const HttpRequest& request, const Exchange& exchange);
   void one_model(const HttpRequest& request, const Exchange& exchange);
+  void load_adapter(const HttpRequest& request, const Exchange& exchange);
+  void unload_adapter(const HttpRequest& request, const Exchange& exchange);
   void tokenize(const HttpRequest& request, const Exchange& exchange);
   void detokenize(const HttpRequest& request, const Exchange& exchange);
   void health(const HttpRequest& request, const Exchange& exchange);
@@ -159,6 +164,7 @@ class Api {
   std::shared_ptr<SpeechHost> speech_;    // null: no speech models
   std::shared_ptr<JudgeHost> judges_;     // null: none that rank and classify
   std::shared_ptr<EmbedHost> embedders_;  // null: no models for vectors
+  std::filesystem::path adapters_;        // empty: clients load none
   std::unique_ptr<Realtime> realtime_;    // null: the same
   // Models may become ready when the API has gone: whoever waited for one asks here first.
   struct Gate {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "server/api/adapter_requests.h"
 #include "server/api/audio/transcription_answer.h"
 #include "server/api/audio/transcription_request.h"
 #include "server/api/background/background_answers.h"
@@ -201,6 +202,10 @@ OrderedJson openapi_document() {
   document.add("get", "/v1/models/{id}", "retrieveModel", "One model.", document.json<ModelAnswer>());
   document.add("get", "/v1/engine", "watchEngine", "How a model's engine stands, a few times a second.",
                content("text/event-stream", object));
+  document.add("post", "/v1/load_lora_adapter", "loadAdapter", "Load an adapter while the server runs.",
+               content("text/plain", {{"type", "string"}}), set.reference<LoadAdapterRequest>());
+  document.add("post", "/v1/unload_lora_adapter", "unloadAdapter", "Take an adapter away.",
+               content("text/plain", {{"type", "string"}}), set.reference<UnloadAdapterRequest>());
   document.add("post", "/tokenize", "tokenize", "The tokens of a text or a conversation.",
                document.json<TokenizeAnswer>(), set.reference<TokenizeRequest>());
   document.add("post", "/detokenize", "detokenize", "The text of tokens.", document.json<DetokenizeAnswer>(),

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "formats/weights.h"
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "models/load_model.h"
 #include "speech/qwen3_asr/audio_encoder.h"
 

@@ -156,15 +156,16 @@ void mamba2_scan(const Tensor& x, const Tensor& dt, const Tensor& b, const Tenso
   const Tensor& state = sequences.front().state;
   const int64_t heads = state.dim(0), states = state.dim(1), dim = state.dim(2), inner = heads * dim;
   const int64_t heads_per_group = heads / (b.dim(1) / states);
-  const float *as = a.data<float>(), *ds = d.data<float>();
+  const bool by_row = a.rank() == 2;
+  const float *as = a.data<float>(), *ds = d.defined() ? d.data<float>() : nullptr;
   float* y = out.mutable_data<float>();
   for_each_piece(sequences, heads, 1, [&](const StateRows& of, int64_t head, int64_t) {
     const int64_t group = head / heads_per_group * states;
     float* h = of.state.mutable_data<float>() + head * states * dim;
     for (int64_t t = of.begin; t < of.begin + of.count; ++t) {
-      const float delta = dts.at(t)[head];
-      mamba2_row(xs.at(t) + head * dim, bs.at(t) + group, cs.at(t) + group, delta, std::exp(delta * as[head]), ds[head],
-                 states, dim, h, y + t * inner + head * dim);
+      const float delta = dts.at(t)[head], exponent = by_row ? as[t * heads + head] : delta * as[head];
+      mamba2_row(xs.at(t) + head * dim, bs.at(t) + group, cs.at(t) + group, delta, std::exp(exponent),
+                 ds ? ds[head] : 0, states, dim, h, y + t * inner + head * dim);
     }
   });
 }

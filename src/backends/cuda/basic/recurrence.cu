@@ -39,16 +39,17 @@ __global__ void __launch_bounds__(kChannels)
 }
 
 __global__ void __launch_bounds__(kChannels)
-    mamba2_kernel(Rows x, Rows dt, Rows b, Rows c, const float* a, const float* d, float* h, Rows y, int64_t tokens,
-                  int64_t states, int64_t heads, int64_t head_dim, int64_t heads_per_group) {
+    mamba2_kernel(Rows x, Rows dt, Rows b, Rows c, const float* a, int64_t a_stride, const float* d, float* h, Rows y,
+                  int64_t tokens, int64_t states, int64_t heads, int64_t head_dim, int64_t heads_per_group) {
   const int64_t i = int64_t{blockIdx.x} * kChannels + threadIdx.x;
   if (i >= heads * head_dim) return;
   const int64_t head = i / head_dim, first = head / heads_per_group * states;
   float* state = h + head * states * head_dim + i % head_dim;
   for (int64_t t = 0; t < tokens; ++t) {
-    const float step = dt.at(t)[head], entering = x.at(t)[i], kept = expf(step * a[head]);
+    const float step = dt.at(t)[head], entering = x.at(t)[i];
+    const float kept = expf(a_stride > 0 ? a[t * a_stride + head] : step * a[head]);
     const float *in = b.at(t) + first, *read = c.at(t) + first;
-    float sum = d[head] * entering;
+    float sum = d ? d[head] * entering : 0;
     for (int64_t n = 0; n < states; ++n) {
       const float next = kept * state[n * head_dim] + step * in[n] * entering;
       state[n * head_dim] = next;
@@ -149,8 +150,10 @@ void mamba2_scan(const Tensor& x, const Tensor& dt, const Tensor& b, const Tenso
     const Shape& h = of.state.shape();
     const int64_t heads = h[0], states = h[1], head_dim = h[2], groups = b.dim(1) / states;
     mamba2_kernel<<<blocks_for(heads * head_dim, kChannels), kChannels, 0, runtime(x.device()).stream>>>(
-        Rows(x, of), Rows(dt, of), Rows(b, of), Rows(c, of), data_of<const float>(a), data_of<const float>(d),
-        data_of<float>(of.state), Rows(out, of), of.count, states, heads, head_dim, heads / groups);
+        Rows(x, of), Rows(dt, of), Rows(b, of), Rows(c, of),
+        data_of<const float>(a) + (a.rank() == 2 ? of.begin * heads : 0), a.rank() == 2 ? heads : 0,
+        data_or_null<const float>(d), data_of<float>(of.state), Rows(out, of), of.count, states, heads, head_dim,
+        heads / groups);
   }
   check_launch(x.device(), "mamba2_scan");
 }

@@ -8,7 +8,7 @@ namespace {
 
 // The gated delta rule on most layers; on the others attention with norms on q and k, a gate, and a quarter of each
 // head rotated.
-DecoderConfig delta_rule_config(const ConfigReader& config, bool fused) {
+DecoderConfig delta_rule_config(const ConfigReader& config, DeltaRuleFiles files) {
   DecoderConfig decoder = llama_config(config);
   decoder.max_positions = config.integer("max_position_embeddings", 32768);
   if (!config.has("head_dim")) {
@@ -44,7 +44,7 @@ DecoderConfig delta_rule_config(const ConfigReader& config, bool fused) {
                                              "'; Wick knows 'silu' of a '", decoder.family, "'"));
   }
   mixer.norm_eps = decoder.norm_eps;
-  decoder.recurrent = delta_rule_loader(mixer, "linear_attn.", decoder.hidden, fused);
+  decoder.recurrent = delta_rule_loader(mixer, "linear_attn.", decoder.hidden, files);
   return decoder;
 }
 
@@ -56,18 +56,37 @@ void add_experts(const ConfigReader& config, DecoderConfig& decoder) {
   read_sparse_layers(config, decoder);
 }
 
+// One more layer with attention, whose parts have names of their own.
+void add_mtp(const ConfigReader& config, DecoderConfig& decoder) {
+  if (config.flag("mtp_use_dedicated_embeddings", false)) return;
+  if (config.integer("mtp_num_hidden_layers", config.integer("num_nextn_predict_layers", 1)) < 1) return;
+  MtpConfig mtp;
+  mtp.layers = "mtp.layers.";
+  mtp.kind.sparse = decoder.moe.has_value();
+  mtp.embed_norm = "mtp.pre_fc_norm_embedding";
+  mtp.hidden_norm = "mtp.pre_fc_norm_hidden";
+  mtp.join = "mtp.fc";
+  mtp.final_norm = "mtp.norm";
+  mtp.passes_normed = true;
+  decoder.mtp = mtp;
+}
+
 }  // namespace
 
 DecoderConfig qwen3_next_config(const ConfigReader& config) {
-  DecoderConfig decoder = delta_rule_config(config, true);
+  // As newer GGUF files have them.
+  const bool is_split = config.flag("linear_split_projections", false);
+  DecoderConfig decoder = delta_rule_config(config, is_split ? DeltaRuleFiles::kSplit : DeltaRuleFiles::kFused);
   if (count_setting(config, "num_local_experts", 512) > 0) add_experts(config, decoder);
+  add_mtp(config, decoder);
   return decoder;
 }
 
 // Qwen3-Next with projections of their own; dense, or with experts on every layer.
 DecoderConfig qwen3_5_config(const ConfigReader& config) {
-  DecoderConfig decoder = delta_rule_config(config, false);
+  DecoderConfig decoder = delta_rule_config(config, DeltaRuleFiles::kApart);
   if (decoder.family.starts_with("qwen3_5_moe")) add_experts(config, decoder);
+  add_mtp(config, decoder);
   return decoder;
 }
 

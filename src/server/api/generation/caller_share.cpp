@@ -1,9 +1,8 @@
 #include "server/api/generation/caller_share.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "base/utf8.h"
+#include "models/adapter_slots.h"
 #include "server/api/request_error.h"
 #include "server/http/error_response.h"
 
@@ -22,10 +21,9 @@ void compute_for(const Caller& caller, EngineRequest& request) {
 
 void use_adapter(const std::string& name, const TextModel& model, EngineRequest& request) {
   if (name.empty()) return;
-  const std::vector<std::string>& names = model.model().facts().adapters;
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw RequestError("model", cat("the model has no adapter ", in_quotes(name)));
-  request.adapters = {found - names.begin()};
+  const std::optional<int64_t> found = model.model().adapters().find(name);
+  if (!found) throw RequestError("model", cat("the model has no adapter ", in_quotes(name)));
+  request.adapters = {*found};
 }
 
 std::optional<HttpResponse> out_of_tokens(const Caller& caller) {

@@ -1,11 +1,11 @@
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 
 #include <algorithm>
 #include <numbers>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "models/decoder_step.h"
+#include "models/decoder/decoder_step.h"
 #include "models/input_embeddings.h"
 #include "models/logit_hooks.h"
 #include "nn/scratch.h"
@@ -167,7 +167,7 @@ Tensor Decoder::ids_of(const ForwardBatch& batch) const {
 Tensor Decoder::run(const ForwardBatch& batch, const KvCache& cache) const {
   const AdapterPass adapters(adapted_rows(batch), static_cast<int64_t>(batch.tokens.size()),
                              static_cast<int64_t>(batch.logit_rows.size()));
-  if (AdapterPass::current()) return run_step(batch, cache);
+  if (AdapterPass::current() || mtp_) return run_step(batch, cache);
   const auto captured = graphs_.run(batch, cache, ropes_, device_, [&](const DecodeInputs& inputs) {
     DecoderStep step(inputs, cache, ropes_);
     const Tensor x = embed(inputs.ids, batch, step);
@@ -186,7 +186,9 @@ Tensor Decoder::run_step(const ForwardBatch& batch, const KvCache& cache) const 
   const Tensor wanted = wants_all ? Tensor() : index_tensor(batch.logit_rows, device_);
   const Tensor ids = ids_of(batch), x = embed(ids, batch, step);
   prepare(step, ids, x);
-  const Tensor logits = continue_from(x, step, wanted);
+  const bool is_kept = mtp_ && std::any_of(batch.sequences.begin(), batch.sequences.end(),
+                                           [](const SequenceRows& rows) { return rows.lookahead != nullptr; });
+  const Tensor logits = is_kept ? continue_and_keep(x, batch, step, wanted) : continue_from(x, step, wanted);
   return step.hooks.active() ? hook_logits(batch, step.positions, logits) : logits;
 }
 
@@ -195,13 +197,17 @@ void Decoder::prepare(DecoderStep& step, const Tensor& ids, const Tensor& x) con
   if (layer_embeddings_.present()) step.layer_inputs = layer_embeddings_(ids, x);
 }
 
-Tensor Decoder::continue_from(Tensor x, const DecoderStep& step, const Tensor& wanted) const {
+Tensor Decoder::run_layers(Tensor x, const DecoderStep& step, const Tensor& wanted) const {
   if (altup_.present()) x = altup_.expanded(x);
   for (const DecoderLayer& layer : layers_) {
     const bool last = &layer == &layers_.back();
     x = layer(x, step, last && !step.hooks.active() ? wanted : Tensor());
   }
-  if (altup_.present()) x = altup_.joined(x);
+  return altup_.present() ? altup_.joined(x) : x;
+}
+
+Tensor Decoder::continue_from(Tensor x, const DecoderStep& step, const Tensor& wanted) const {
+  x = run_layers(std::move(x), step, wanted);
   if (!step.hooks.wants(HookPoint::kFinalNorm, -1)) {
     return logits(final_norm_.input_for(step.hooks.active() && wanted.defined() ? take_rows(x, wanted) : x));
   }

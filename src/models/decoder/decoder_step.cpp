@@ -1,4 +1,4 @@
-#include "models/decoder_step.h"
+#include "models/decoder/decoder_step.h"
 
 #include <algorithm>
 

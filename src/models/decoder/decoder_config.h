@@ -104,6 +104,16 @@ struct LayerKind {
   }
 };
 
+// A layer behind the others that predicts one token further (multi-token prediction), from what the last norm gives for
+// a token and the embedding of the next one.
+struct MtpConfig {
+  std::string layers;  // its tensors' names begin with this, `index` and a dot
+  int64_t index = 0;
+  LayerKind kind;
+  std::string embed_norm, hidden_norm, join, final_norm;  // whole names; `join` takes both, the embedding first
+  bool passes_normed = false;  // what the layer gives goes into its next step behind its last norm, not before it
+};
+
 inline constexpr int64_t kMostHeads = 1 << 16;
 inline constexpr size_t kMostRopes = 4;  // kinds of rotation in one model
 
@@ -160,6 +170,7 @@ struct DecoderConfig {
   std::optional<AltUpConfig> altup;
   MixerLoader recurrent;      // of layers that are recurrent
   MixerLoader recurrent_mlp;  // one that stands in place of MLPs; empty: they are usual ones
+  std::optional<MtpConfig> mtp;
 
   bool has_attention() const;  // on any layer
 };

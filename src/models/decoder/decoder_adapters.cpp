@@ -3,16 +3,20 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "models/decoder.h"
-#include "models/decoder_step.h"
+#include "models/decoder/decoder.h"
+#include "models/decoder/decoder_step.h"
 
 namespace wick {
 
 void Decoder::offer_linears() {
+  HeadCounts counts;
+  counts.heads = config_.heads;
+  counts.kv_heads = config_.kv_heads;
+  adapters_->set_heads(counts);
   const DecoderNames& names = config_.names;
   for (DecoderLayer& layer : layers_) {
     const std::string prefix = cat(names.layers, layer.index, ".");
-    const auto offer = [&](const std::string& name, Linear& linear) { adapters_.offer(prefix + name, linear); };
+    const auto offer = [&](const std::string& name, Linear& linear) { adapters_->offer(prefix + name, linear); };
     if (layer.latent) {
       offer(config_.latent->q_rank > 0 ? "self_attn.q_a_proj" : "self_attn.q_proj",
             config_.latent->q_rank > 0 ? layer.latent->q_down : layer.latent->q_up);
@@ -35,32 +39,22 @@ void Decoder::offer_linears() {
       offer(names.shared + "down_proj", layer.moe.shared.down);
     }
   }
-  adapters_.offer(names.head, head_);
-}
-
-int64_t Decoder::add_adapter(const std::vector<LoraModule>& modules, float scale, const std::string& name) {
-  HeadCounts counts;
-  counts.heads = config_.heads;
-  counts.kv_heads = config_.kv_heads;
-  const int64_t number = adapters_.add(modules, scale, counts);
-  facts_.adapters.push_back(name);
-  if (name.empty()) adapters_everywhere_.push_back(number);
-  return number;
+  adapters_->offer(names.head, head_);
 }
 
 std::vector<AdaptedRows> Decoder::adapted_rows(const ForwardBatch& batch) const {
   std::vector<AdaptedRows> groups;
   const bool named = std::any_of(batch.sequences.begin(), batch.sequences.end(),
                                  [](const SequenceRows& rows) { return rows.adapters && !rows.adapters->empty(); });
-  if (!named && adapters_everywhere_.empty()) return groups;
+  if (!named && adapters_->everywhere().empty()) return groups;
   std::vector<const std::vector<int64_t>*> kinds;
   std::vector<std::vector<int64_t>> all, kept;
   int64_t begin = 0;
   size_t next_logits = 0;
   for (const SequenceRows& rows : batch.sequences) {
-    const std::vector<int64_t>& adapters = rows.adapters ? *rows.adapters : adapters_everywhere_;
+    const std::vector<int64_t>& adapters = rows.adapters ? *rows.adapters : adapters_->everywhere();
     for (const int64_t adapter : adapters) {
-      if (adapter >= 0 && adapter < adapters_.count()) continue;
+      if (adapters_->has_weights(adapter)) continue;
       throw Error(ErrorCode::kInvalidArgument, cat("forward: there is no adapter ", adapter));
     }
     const int64_t end = begin + rows.tokens;

@@ -1,4 +1,4 @@
-#include "models/decode_graphs.h"
+#include "models/decoder/decode_graphs.h"
 
 #include <algorithm>
 #include <bit>

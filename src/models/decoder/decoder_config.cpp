@@ -1,4 +1,4 @@
-#include "models/decoder_config.h"
+#include "models/decoder/decoder_config.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "models/adapter_slots.h"
-#include "models/decode_graphs.h"
-#include "models/decoder_config.h"
+#include "models/decoder/decode_graphs.h"
+#include "models/decoder/decoder_config.h"
 #include "models/language_model.h"
 #include "models/weight_loader.h"
 #include "nn/altup.h"
@@ -66,6 +66,14 @@ struct DecoderLayer {
   Tensor run_parallel(const Tensor& pre, const Tensor& kept, const DecoderStep& step, const Tensor& keep) const;
 };
 
+// The layer that predicts a token further, and what stands around it.
+struct MtpLayer {
+  Norm embed_norm, hidden_norm, final_norm;
+  Linear join;  // [hidden, 2 * hidden]: of the embedding, then of what the last norm gave
+  DecoderLayer layer;
+  bool passes_normed = false;
+};
+
 // The decoder of every family: embedding, layers, norm, logits.
 class Decoder final : public LanguageModel {
  public:
@@ -78,7 +86,8 @@ class Decoder final : public LanguageModel {
   Tensor project_to_vocab(const Tensor& rows, bool final_norm) const override;
   StreamReader stream_reader() const override;
   StreamWriter stream_writer(int layer, HookPoint point) const override;
-  int64_t add_adapter(const std::vector<LoraModule>& modules, float scale, const std::string& name) override;
+  AdapterSlots& adapters() const override { return *adapters_; }
+  Ahead look_ahead(const ForwardBatch& batch, const Tensor& last, const KvCache& cache) const override;
 
  protected:
   Tensor run(const ForwardBatch& batch, const KvCache& cache) const override;
@@ -94,10 +103,22 @@ class Decoder final : public LanguageModel {
   bool only_adds() const;
   // All layers, the norm and the logits of the `wanted` rows (undefined: all).
   Tensor continue_from(Tensor x, const DecoderStep& step, const Tensor& wanted) const;
+  // The layers alone; `wanted` as there.
+  Tensor run_layers(Tensor x, const DecoderStep& step, const Tensor& wanted) const;
+  // The same where somebody drafts with the model itself: what the last norm gives is kept, and the layer that predicts
+  // further takes up the rows, whose embeddings are `embedded`.
+  Tensor continue_and_keep(const Tensor& embedded, const ForwardBatch& batch, const DecoderStep& step,
+                           const Tensor& wanted) const;
+  // What enters the layer that predicts further.
+  Tensor joined(const Tensor& embedded, const Tensor& last) const;
   Tensor logits(const LinearInput& input) const;
   // What the queries of the step's rows are multiplied with, f32 [rows, 1, 1]; undefined where nothing grows.
   Tensor query_growth(const DecoderStep& step) const;
-  DecoderLayer load_layer(int index, WeightLoader& loader);
+  DecoderLayer load_layer(const DecoderConfig& config, int index, WeightLoader& loader) const;
+  std::shared_ptr<const RecurrentMixer> load_mixer(const MixerLoader& load, const std::string& layer,
+                                                   WeightLoader& loader) const;
+  void load_mtp(WeightLoader& loader);
+  void place_kv(DecoderLayer& layer);
   void offer_linears();  // to adapters
   // Which rows have which adapters; empty when none has one.
   std::vector<AdaptedRows> adapted_rows(const ForwardBatch& batch) const;
@@ -114,11 +135,11 @@ class Decoder final : public LanguageModel {
   std::vector<DecoderLayer> layers_;
   Norm final_norm_;
   Linear head_;
+  std::optional<MtpLayer> mtp_;
   std::vector<RopeTable> ropes_;
   std::vector<Shape> state_shapes_;  // of all that a sequence carries
   mutable DecodeGraphs graphs_;
-  AdapterSlots adapters_;
-  std::vector<int64_t> adapters_everywhere_;
+  std::unique_ptr<AdapterSlots> adapters_ = std::make_unique<AdapterSlots>();
 };
 
 }  // namespace wick

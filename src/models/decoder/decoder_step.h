@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/inline_vector.h"
-#include "models/decode_graphs.h"
-#include "models/decoder_config.h"
+#include "models/decoder/decode_graphs.h"
+#include "models/decoder/decoder_config.h"
 #include "models/forward_batch.h"
 #include "nn/attention.h"
 #include "nn/recurrent/mixer.h"

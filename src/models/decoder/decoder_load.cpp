@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "ops/binary.h"
 #include "ops/layers/draw_tokens.h"
 #include "ops/layers/quantize.h"
@@ -344,22 +344,11 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
   embed_norm_ = norm(names.embed_norm);
   if (config_.layer_input > 0) layer_embeddings_ = load_layer_embeddings(config_, loader, device_);
   if (config_.altup) altup_ = load_altup_ends(config_, loader);
-  size_t attentions = 0;
   for (int i = 0; i < static_cast<int>(config_.layers); ++i) {
-    DecoderLayer layer = load_layer(i, loader);
-    const bool shares = layer.kind.kv_from >= 0;
-    layer.kv_index = shares ? layers_[static_cast<size_t>(layer.kind.kv_from)].kv_index : attentions;
+    DecoderLayer layer = load_layer(config_, i, loader);
     if (layer.recurrent_mlp) add_state(*layer.recurrent_mlp, layer.mlp_state_index);
     if (layer.recurrent) add_state(*layer.recurrent, layer.state_index);
-    if (layer.kind.attention && !shares) {
-      ++attentions;
-      const int64_t head_dim = head_dim_of(config_, layer.kind);
-      const int64_t value_dim = config_.differential ? 2 * head_dim : head_dim;
-      const KvShape latent = config_.latent
-                                 ? KvShape{1, config_.latent->rank + config_.latent->rotated, config_.latent->rank}
-                                 : KvShape{kv_heads_of(config_, layer.kind), head_dim, value_dim};
-      facts_.kv_layers.push_back(latent);
-    }
+    place_kv(layer);
     layers_.push_back(std::move(layer));
   }
   facts_.recurrent = !state_shapes_.empty();
@@ -373,26 +362,79 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
     const int64_t rows = config_.classes > 0 ? config_.classes : config_.vocabulary;
     head_ = loader.linear(names.head, rows, config_.hidden, config_.head_bias);
   }
+  if (options.mtp) load_mtp(loader);
   for (const RopeConfig& rope : config_.ropes) ropes_.emplace_back(rope, facts_.max_context);
   facts_.parameters = loader.parameters();
   facts_.weight_bytes = loader.bytes();
   offer_linears();
 }
 
-DecoderLayer Decoder::load_layer(int index, WeightLoader& loader) {
-  const DecoderNames& names = config_.names;
-  LayerLoader load(config_, loader, index, device_);
+// Its linears are offered to adapters.
+std::shared_ptr<const RecurrentMixer> Decoder::load_mixer(const MixerLoader& load, const std::string& layer,
+                                                          WeightLoader& loader) const {
+  std::vector<std::pair<std::string, Linear>> linears;
+  loader.set_offered(&linears);
+  std::shared_ptr<const RecurrentMixer> mixer = load(loader, layer);
+  loader.set_offered(nullptr);
+  for (const auto& [name, linear] : linears) adapters_->take(name, linear);
+  return mixer;
+}
+
+// Where a layer's keys and values lie.
+void Decoder::place_kv(DecoderLayer& layer) {
+  if (!layer.kind.attention) return;
+  if (layer.kind.kv_from >= 0) {
+    layer.kv_index = layers_[static_cast<size_t>(layer.kind.kv_from)].kv_index;
+    return;
+  }
+  layer.kv_index = facts_.kv_layers.size();
+  const int64_t head_dim = head_dim_of(config_, layer.kind);
+  const int64_t value_dim = config_.differential ? 2 * head_dim : head_dim;
+  facts_.kv_layers.push_back(config_.latent
+                                 ? KvShape{1, config_.latent->rank + config_.latent->rotated, config_.latent->rank}
+                                 : KvShape{kv_heads_of(config_, layer.kind), head_dim, value_dim});
+}
+
+void Decoder::load_mtp(WeightLoader& loader) {
+  if (!config_.mtp) {
+    throw Error(ErrorCode::kUnsupported, cat("this ", config_.family, " has no layer that predicts further tokens"));
+  }
+  const MtpConfig& mtp = *config_.mtp;
+  DecoderConfig config = config_;
+  config.names.layers = mtp.layers;
+  config.kinds.resize(static_cast<size_t>(mtp.index) + 1);
+  config.kinds.back() = mtp.kind;
+  const auto norm = [&](const std::string& name) {
+    return loader.norm(name, config_.norm, config_.hidden, config_.norm_eps, true, config_.norm_bias,
+                       config_.norm_offset);
+  };
+  MtpLayer& part = mtp_.emplace();
+  part.embed_norm = norm(mtp.embed_norm);
+  part.hidden_norm = norm(mtp.hidden_norm);
+  part.join = loader.linear(mtp.join, config_.hidden, 2 * config_.hidden, false);
+  part.layer = load_layer(config, static_cast<int>(mtp.index), loader);
+  part.layer.index = static_cast<int>(config_.layers);
+  part.final_norm = norm(mtp.final_norm);
+  part.passes_normed = mtp.passes_normed;
+  place_kv(part.layer);
+  facts_.looks_ahead = true;
+  if (mtp.kind.window == 0) facts_.window = 0;
+}
+
+DecoderLayer Decoder::load_layer(const DecoderConfig& config, int index, WeightLoader& loader) const {
+  const DecoderNames& names = config.names;
+  LayerLoader load(config, loader, index, device_);
   DecoderLayer layer;
   layer.index = index;
-  layer.kind = config_.kinds[static_cast<size_t>(index)];
-  layer.parallel = config_.parallel;
-  layer.residual_scale = config_.residual_scale;
-  layer.attention_scale = config_.attention_out_scale;
+  layer.kind = config.kinds[static_cast<size_t>(index)];
+  layer.parallel = config.parallel;
+  layer.residual_scale = config.residual_scale;
+  layer.attention_scale = config.attention_out_scale;
   const std::string prefix = cat(names.layers, index, ".");
   if (layer.kind.mixes()) {
     layer.attn_norm = load.norm(names.attn_norm);
-    if (layer.kind.recurrent) layer.recurrent = config_.recurrent(loader, prefix);
-    if (layer.kind.attention && config_.latent) {
+    if (layer.kind.recurrent) layer.recurrent = load_mixer(config.recurrent, prefix, loader);
+    if (layer.kind.attention && config.latent) {
       layer.latent = load.latent();
     } else if (layer.kind.attention) {
       layer.attention = load.attention(layer.kind);
@@ -401,11 +443,11 @@ DecoderLayer Decoder::load_layer(int index, WeightLoader& loader) {
   }
   if (!layer.kind.feed_forward) return layer;
   layer.mlp_norm = load.norm(names.mlp_norm);
-  const bool has_moe = layer.kind.sparse && !config_.recurrent_mlp;
-  const bool beside = has_moe && config_.moe->beside_mlp;
-  if (config_.recurrent_mlp) layer.recurrent_mlp = config_.recurrent_mlp(loader, prefix);
+  const bool has_moe = layer.kind.sparse && !config.recurrent_mlp;
+  const bool beside = has_moe && config.moe->beside_mlp;
+  if (config.recurrent_mlp) layer.recurrent_mlp = load_mixer(config.recurrent_mlp, prefix, loader);
   if (has_moe) layer.moe = load.moe();
-  if ((!has_moe && !config_.recurrent_mlp) || beside) layer.mlp = load.mlp(layer.kind);
+  if ((!has_moe && !config.recurrent_mlp) || beside) layer.mlp = load.mlp(layer.kind);
   if (beside) {
     load.route_beside(layer.moe);
     layer.beside_norm = load.norm("pre_feedforward_layernorm_2");
@@ -413,10 +455,10 @@ DecoderLayer Decoder::load_layer(int index, WeightLoader& loader) {
     layer.beside_moe_post_norm = load.norm("post_feedforward_layernorm_2");
   }
   layer.mlp_post_norm = load.norm(names.mlp_post_norm);
-  if (config_.laurel_rank > 0) layer.laurel = load.laurel();
-  if (config_.layer_input > 0) layer.input = load.input();
-  if (config_.altup) layer.altup = load.altup();
-  if (config_.layer_scale) layer.scale = load.scale();
+  if (config.laurel_rank > 0) layer.laurel = load.laurel();
+  if (config.layer_input > 0) layer.input = load.input();
+  if (config.altup) layer.altup = load.altup();
+  if (config.layer_scale) layer.scale = load.scale();
   return layer;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/function_ref.h"
 #include "base/inline_vector.h"
-#include "models/decoder_config.h"
+#include "models/decoder/decoder_config.h"
 #include "models/forward_batch.h"
 #include "nn/kv_cache.h"
 #include "nn/rope.h"
