@@ -53,7 +53,7 @@ fs::path folder_of(const fs::path& path) { return fs::is_directory(path) ? path 
 std::unique_ptr<HiddenRows> load_rows(const WeightSource& source, const SentenceFolder& settings,
                                       const ModelOptions& options) {
   const Json& config = source.config();
-  if (config.is_object() && is_encoder_family(config.get("model_type", ""))) {
+  if (is_encoder_config(config)) {
     return rows_of(TextEncoder::load(source, options));
   }
   if (is_encoder_decoder(source)) {
