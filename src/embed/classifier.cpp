@@ -224,6 +224,14 @@ EncoderInput Classifier::read_question(const Text& text, bool truncates) const {
   return read;
 }
 
+std::string_view Classifier::first_tokens(std::string_view text, int64_t most) const {
+  const Encoding all = tokenizer_->encode_with_offsets(text, {.add_special = false});
+  if (std::ssize(all.ids) <= most) return text;
+  size_t end = all.offsets[static_cast<size_t>(most)].begin;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // inside a character
+  return text.substr(0, end);
+}
+
 std::vector<Span> Classifier::places(std::string_view text, const EncoderInput& input) const {
   EncodeOptions options;
   if (input.is_cut) options.truncation = Truncation{most_tokens()};

@@ -38,6 +38,8 @@ class Classifier {
   // Throws Error(kInvalidArgument) for empty texts, and for long ones unless they are to be truncated: the longer of
   // two first.
   EncoderInput read(const Text& text, bool truncates = false) const;
+  // The beginning of a text, as long as so many tokens.
+  std::string_view first_tokens(std::string_view text, int64_t most) const;
   // Where each token of a text came from, in bytes; empty for those that were added.
   std::vector<Span> places(std::string_view text, const EncoderInput& input) const;
 

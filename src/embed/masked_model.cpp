@@ -130,8 +130,8 @@ EncoderInput MaskedModel::read(std::string_view text) const {
     throw Error(ErrorCode::kInvalidArgument, cat("there is no ", mask_, " in the text"));
   }
   if (std::ssize(read.tokens) > encoder_->config().positions) {
-    throw Error(ErrorCode::kInvalidArgument, cat("the text has ", read.tokens.size(), " tokens, the model takes ",
-                                                 encoder_->config().positions));
+    throw Error(ErrorCode::kInvalidArgument, cat("the text has ", read.tokens.size(), " tokens, more than the ",
+                                                 encoder_->config().positions, " that the model reads"));
   }
   return read;
 }

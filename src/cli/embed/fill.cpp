@@ -42,11 +42,11 @@ OrderedJson guesses_json(const MaskedModel& model, const std::vector<Guess>& gue
   return list;
 }
 
-void print_json(const OrderedJson& json) {
+void print_filled(const OrderedJson& json) {
   std::cout << json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
 }
 
-std::string row_of(const MaskedModel& model, const std::vector<Guess>& guesses) {
+std::string guesses_text(const MaskedModel& model, const std::vector<Guess>& guesses) {
   std::string row;
   for (const Guess& guess : guesses) {
     row += fmt::format("  {:5.1f} % {:<12}", 100 * guess.probability, printable(token_text(model, guess.token), 12));
@@ -70,11 +70,11 @@ void fill_one(const MaskedModel& model, const std::string& text, const EncoderIn
         object["layers"].push_back(row);
       }
     }
-    return print_json(object);
+    return print_filled(object);
   }
   fmt::print("{}\n", printable(text, 100));
   if (!arguments.layers) {
-    for (const auto& guesses : masks) fmt::print("{}\n", row_of(model, guesses));
+    for (const auto& guesses : masks) fmt::print("{}\n", guesses_text(model, guesses));
     return;
   }
   const auto layers = model.lens(input, most);
@@ -82,7 +82,7 @@ void fill_one(const MaskedModel& model, const std::string& text, const EncoderIn
     if (masks.size() > 1) fmt::print("mask {}\n", mask + 1);
     for (size_t i = 0; i < layers.size(); ++i) {
       const std::string name = i == 0 ? "embeddings" : cat("layer ", i);
-      fmt::print("  {:<10}{}\n", name, row_of(model, layers[i][mask]));
+      fmt::print("  {:<10}{}\n", name, guesses_text(model, layers[i][mask]));
     }
   }
 }

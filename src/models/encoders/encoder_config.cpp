@@ -42,8 +42,9 @@ void become_jina(const ConfigReader& config, EncoderConfig& encoder) {
   encoder.mlp_bias = false;
   encoder.down_bias = true;
   EncoderNames& names = encoder.names;
-  names.positions = names.up = "";
-  names.gate_up = "mlp.gated_layers";
+  names.positions = "";
+  names.gate = "mlp.gate_layers";  // halves of gated_layers in Hugging Face's files
+  names.up = "mlp.up_layers";
   names.down = "mlp.wo";
   names.mlp_norm = "mlp.layernorm";
 }
