@@ -1,6 +1,6 @@
 # The command as `make package` ships it: linked so that it needs nothing but glibc. PCRE2, utf8proc and OpenSSL come as
 # archives of the distribution; simdjson, fmt and Highway, which it has only as shared libraries, are compiled from its
-# source packages (tools/get-package-sources). libcurl, FFmpeg and ALSA are loaded at run time, where they are.
+# source packages (tools/get-package-sources). libcurl, FFmpeg, ALSA and SQLite are loaded at run time, where they are.
 set(sources ${PROJECT_BINARY_DIR}/sources)
 if(NOT EXISTS ${sources}/simdjson OR WICK_SANITIZE)
   return()
@@ -71,5 +71,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "The Wick authors")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libcurl4, ffmpeg")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libcurl4, ffmpeg, libsqlite3-0")
 include(CPack)

@@ -31,6 +31,8 @@ void add_perplexity(CLI::App& app, Action& action);
 void add_embed(CLI::App& app, Action& action);
 void add_rerank(CLI::App& app, Action& action);
 void add_classify(CLI::App& app, Action& action);
+void add_fill(CLI::App& app, Action& action);
+void add_search(CLI::App& app, Action& action);
 void add_lens(CLI::App& app, Action& action);
 void add_attn(CLI::App& app, Action& action);
 void add_patch(CLI::App& app, Action& action);

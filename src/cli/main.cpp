@@ -114,6 +114,8 @@ int run(const std::vector<std::string>& given) {
   wick::add_embed(app, action);
   wick::add_rerank(app, action);
   wick::add_classify(app, action);
+  wick::add_fill(app, action);
+  wick::add_search(app, action);
   wick::add_lens(app, action);
   wick::add_attn(app, action);
   wick::add_patch(app, action);

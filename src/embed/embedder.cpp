@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/text/text_files.h"
@@ -16,13 +17,6 @@
 namespace wick {
 namespace fs = std::filesystem;
 namespace {
-
-void normalize(std::span<float> vector) {
-  double sum = 0;
-  for (const float x : vector) sum += static_cast<double>(x) * x;
-  const double length = std::max(std::sqrt(sum), 1e-12);
-  for (float& x : vector) x = static_cast<float>(x / length);
-}
 
 // The rows [count, width] of one text, as one.
 void pool_rows(Pooling pooling, std::span<const float> rows, std::span<float> out) {
@@ -53,7 +47,7 @@ fs::path folder_of(const fs::path& path) { return fs::is_directory(path) ? path 
 std::unique_ptr<HiddenRows> load_rows(const WeightSource& source, const SentenceFolder& settings,
                                       const ModelOptions& options) {
   const Json& config = source.config();
-  if (config.is_object() && is_encoder_family(config.get("model_type", ""))) {
+  if (is_encoder_config(config)) {
     return rows_of(TextEncoder::load(source, options));
   }
   if (is_encoder_decoder(source)) {
@@ -73,6 +67,11 @@ Linear load_dense(const DenseModule& module, int64_t inputs, const ModelOptions&
   if (module.inputs != inputs) {
     throw Error(ErrorCode::kBadFile, cat(module.folder / "config.json", ": 'in_features' is ", module.inputs,
                                          ", and the vectors before it have ", inputs));
+  }
+  if (!module.tensor.empty()) {
+    Linear linear;
+    linear.weight = Checkpoint::open(module.folder).get(module.tensor);
+    return linear;
   }
   const WeightSource source(Checkpoint::open(module.folder));
   ModelOptions as_they_are = options;
@@ -165,6 +164,72 @@ Tensor Embedder::embed(std::span<const EncoderInput> texts, const std::function<
   return vectors;
 }
 
+std::vector<EncoderInput> Embedder::read_parts(std::string_view text, const EmbedOptions& options) const {
+  EmbedOptions one = options;
+  one.in_parts = one.truncates = false;
+  if (!options.in_parts) return {read(text, options)};
+  const std::string prompt = options.prompt.empty() ? settings_.default_prompt : options.prompt;
+  const auto around = std::ssize(tokenizer_->encode(prompt));
+  const int64_t room = most_tokens_ - around - 1;  // a word may be cut otherwise at the end of a part
+  if (room < 1) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("the prompt has ", around, " tokens and leaves no room for the text, of ", most_tokens_));
+  }
+  EncodeOptions plain;
+  plain.add_special = false;
+  const Encoding all = tokenizer_->encode_with_offsets(text, plain);
+  if (std::ssize(all.ids) <= room) return {read(text, one)};
+  std::vector<EncoderInput> parts;
+  size_t from = 0;  // bytes
+  for (size_t begin = 0; begin < all.ids.size();) {
+    // As many tokens as there is room for; fewer where the part, read alone, has more of them.
+    for (auto count = static_cast<size_t>(room);; count -= (count + 7) / 8) {
+      if (count == 0) throw Error(ErrorCode::kInvalidArgument, "the text cannot be taken in parts");
+      const size_t end = std::min(all.ids.size(), begin + count);
+      size_t to = end < all.ids.size() ? std::max<size_t>(from, all.offsets[end].begin) : text.size();
+      while (to < text.size() && (static_cast<unsigned char>(text[to]) & 0xC0) == 0x80) ++to;  // inside a character
+      const std::string_view part = text.substr(from, to - from);
+      EncoderInput read;
+      if (!trimmed(part).empty()) read.tokens = tokenizer_->encode(cat(prompt, part));
+      if (std::ssize(read.tokens) > most_tokens_) continue;
+      if (!read.tokens.empty()) parts.push_back(std::move(read));
+      begin = end;
+      from = to;
+      break;
+    }
+  }
+  if (parts.empty()) throw Error(ErrorCode::kInvalidArgument, "there is nothing in the text");
+  return parts;
+}
+
+Tensor Embedder::embed_parts(std::span<const std::vector<EncoderInput>> texts,
+                             const std::function<void(int64_t)>& done) const {
+  std::vector<EncoderInput> all;
+  for (const auto& parts : texts) all.insert(all.end(), parts.begin(), parts.end());
+  const Tensor vectors = embed(all, done);
+  if (all.size() == texts.size()) return vectors;
+  const auto width = static_cast<size_t>(vectors.dim(1));
+  const Tensor means = empty({std::ssize(texts), vectors.dim(1)});
+  const float* from = vectors.data<float>();
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::span mean(means.mutable_data<float>() + i * width, width);
+    std::vector<double> sum(width);
+    double tokens = 0;
+    for (const EncoderInput& part : texts[i]) {
+      const auto weight = static_cast<double>(part.tokens.size());
+      tokens += weight;
+      for (double& x : sum) x += weight * *from++;
+    }
+    if (texts[i].size() == 1) {
+      std::copy_n(from - width, width, mean.begin());
+      continue;
+    }
+    for (size_t j = 0; j < width; ++j) mean[j] = static_cast<float>(sum[j] / tokens);
+    if (settings_.normalizes) normalize(mean);
+  }
+  return means;
+}
+
 Tensor Embedder::embed(std::span<const std::string> texts, const EmbedOptions& options) const {
   std::vector<EncoderInput> inputs;
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -176,6 +241,13 @@ Tensor Embedder::embed(std::span<const std::string> texts, const EmbedOptions& o
     }
   }
   return embed(inputs);
+}
+
+void normalize(std::span<float> vector) {
+  double sum = 0;
+  for (const float x : vector) sum += static_cast<double>(x) * x;
+  const double length = std::max(std::sqrt(sum), 1e-12);
+  for (float& x : vector) x = static_cast<float>(x / length);
 }
 
 Tensor shortened(const Tensor& vectors, int64_t dimensions) {

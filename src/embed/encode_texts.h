@@ -1,6 +1,9 @@
 #pragma once
 
+#include <condition_variable>
 #include <functional>
+#include <list>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,12 +20,36 @@ struct EncoderInput {
   bool is_cut = false;         // there were more
 };
 
-// Computes texts pass by pass, those of one length side by side, in turns with engines. `each` gets the number of a
-// text and its rows [tokens, hidden] on the host; `done` hears after each pass how many texts are finished. A text's
-// rows depend on it alone, bit for bit.
-void encode_texts(const TextEncoder& encoder, std::span<const EncoderInput> texts,
-                  FunctionRef<void(size_t text, std::span<const float> rows)> each,
-                  const std::function<void(int64_t)>& done = {});
+// The passes of one encoder, in turns with engines. What several threads ask for at once is computed together, a few
+// texts of each in every pass, so that a short request does not wait for a long one. Thread-safe.
+class EncoderPasses {
+ public:
+  explicit EncoderPasses(const TextEncoder& encoder) : encoder_(encoder) {}
+
+  // `each` gets the number of a text and its rows [tokens, hidden] on the host, perhaps on another thread; `done` hears
+  // on this one, after passes, how many texts are finished, and may throw to leave. A text's rows depend on it alone,
+  // bit for bit.
+  void encode(std::span<const EncoderInput> texts, FunctionRef<void(size_t text, std::span<const float> rows)> each,
+              const std::function<void(int64_t)>& done = {}) const;
+  int64_t count() const;  // of passes so far
+
+ private:
+  struct Job;
+  struct Part {  // a text of a pass
+    Job* job = nullptr;
+    size_t text = 0;
+  };
+  void take_parts(std::vector<Part>& parts) const;  // with the lock held
+  void compute(std::span<const Part> parts) const;
+  void lead(std::unique_lock<std::mutex>& lock) const;
+
+  const TextEncoder& encoder_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable news_;
+  mutable std::list<Job*> jobs_;
+  mutable bool is_computing_ = false;
+  mutable int64_t count_ = 0;
+};
 
 // Throws Error(kBadFile) naming the model when a value on the host is not finite: its weights are damaged.
 void check_finite(const Tensor& values, const std::string& model);

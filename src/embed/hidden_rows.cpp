@@ -15,7 +15,7 @@ constexpr int64_t kMostPositions = 1 << 15;  // of models made for any length
 
 class EncoderRows final : public HiddenRows {
  public:
-  explicit EncoderRows(std::unique_ptr<TextEncoder> encoder) : encoder_(std::move(encoder)) {}
+  explicit EncoderRows(std::unique_ptr<TextEncoder> encoder) : encoder_(std::move(encoder)), passes_(*encoder_) {}
 
   int64_t hidden() const override { return encoder_->config().hidden; }
   int64_t vocabulary() const override { return encoder_->config().vocabulary; }
@@ -23,11 +23,12 @@ class EncoderRows final : public HiddenRows {
   const TextEncoder* encoder() const override { return encoder_.get(); }
   void encode(std::span<const EncoderInput> texts, FunctionRef<void(size_t, std::span<const float>)> each,
               const std::function<void(int64_t)>& done) const override {
-    encode_texts(*encoder_, texts, each, done);
+    passes_.encode(texts, each, done);
   }
 
  private:
   std::unique_ptr<TextEncoder> encoder_;
+  EncoderPasses passes_;
 };
 
 // A language model's rows behind the last norm, by its hook.

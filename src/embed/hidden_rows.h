@@ -18,7 +18,7 @@ class HiddenRows {
   virtual int64_t positions() const = 0;                          // tokens of a text, at most
   virtual const TextEncoder* encoder() const { return nullptr; }  // null: a language model
 
-  // As encode_texts(): behind the last norm, in turns with engines.
+  // As EncoderPasses::encode(): behind the last norm, in turns with engines.
   virtual void encode(std::span<const EncoderInput> texts,
                       FunctionRef<void(size_t text, std::span<const float> rows)> each,
                       const std::function<void(int64_t)>& done) const = 0;

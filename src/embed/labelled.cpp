@@ -49,7 +49,7 @@ std::vector<Labelled> ranked_labels(const Classifier& classifier, std::span<cons
 
 std::vector<double> relevance(const Classifier& classifier, std::string_view query,
                               std::span<const std::string> documents, bool truncates,
-                              const std::function<void(int64_t)>& done) {
+                              const std::function<void(int64_t)>& done, std::string_view instruction) {
   if (classifier.labels().size() != 1) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat(classifier.name(), " has ", classifier.labels().size(), " labels; one that ranks has one"));
@@ -57,7 +57,7 @@ std::vector<double> relevance(const Classifier& classifier, std::string_view que
   std::vector<EncoderInput> pairs;
   for (size_t i = 0; i < documents.size(); ++i) {
     try {
-      pairs.push_back(classifier.read({query, documents[i]}, truncates));
+      pairs.push_back(classifier.read({query, documents[i], instruction}, truncates));
     } catch (const Error& error) {
       throw Error(error.code(), cat("document ", i, ": ", error.what()));
     }

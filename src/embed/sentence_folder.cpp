@@ -173,6 +173,14 @@ SentenceFolder SentenceFolder::of_gguf(const Checkpoint& gguf) {
   }
   if (number != kNoPooling) read.pooling = known->pooling;
   read.is_plain = number == kNoPooling;
+  for (const char* name : {"dense_2", "dense_3"}) {  // EmbeddingGemma's
+    const TensorEntry* weight = gguf.find(cat(name, ".weight"));
+    if (!weight) continue;
+    if (weight->shape.rank() != 2 || gguf.find(cat(name, ".bias"))) {
+      throw Error(ErrorCode::kUnsupported, cat("tensor '", name, ".weight' is ", weight->shape, " or has a bias"));
+    }
+    read.dense.push_back({gguf.files().front()->path(), weight->shape[1], weight->shape[0], false, false, weight->name});
+  }
   return read;
 }
 

@@ -22,6 +22,7 @@ struct DenseModule {
   std::filesystem::path folder;
   int64_t inputs = 0, outputs = 0;
   bool has_bias = true, has_tanh = false;
+  std::string tensor = {};  // in a GGUF file, which `folder` then is; empty: "linear" of the folder
 };
 
 // What a folder of sentence-transformers says beside the encoder itself: modules.json and the files it names.

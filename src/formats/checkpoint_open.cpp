@@ -9,6 +9,7 @@
 #include "formats/safetensors/safetensors.h"
 #include "formats/safetensors/safetensors_index.h"
 #include "formats/split_name.h"
+#include "formats/torch/torch_archive.h"
 
 namespace wick {
 namespace {
@@ -87,6 +88,11 @@ void add_safetensors(CheckpointState& state, std::shared_ptr<const MappedFile> f
   state.add(std::move(file), std::move(contents));
 }
 
+void add_torch(CheckpointState& state, std::shared_ptr<const MappedFile> file) {
+  FileContents contents = read_torch_archive(*file, 0);
+  state.add(std::move(file), std::move(contents));
+}
+
 void add_gguf(CheckpointState& state, std::shared_ptr<const MappedFile> file) {
   FileContents contents = read_gguf(file, static_cast<int>(state.files.size()));
   state.kind = Checkpoint::Kind::kGguf;
@@ -129,6 +135,7 @@ Checkpoint Checkpoint::parse(std::shared_ptr<const MappedFile> file, Json config
   state->config = std::move(config);
   switch (detect_kind(*file)) {
     case FileKind::kSafetensors: add_safetensors(*state, std::move(file)); break;
+    case FileKind::kTorch: add_torch(*state, std::move(file)); break;
     case FileKind::kGguf: add_gguf(*state, std::move(file)); break;
     case FileKind::kGgmlWhisper: add_ggml_whisper(*state, std::move(file)); break;
     case FileKind::kSafetensorsIndex:
@@ -146,6 +153,7 @@ Checkpoint Checkpoint::open(const fs::path& path) {
   state->folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   switch (detect_kind(*file)) {
     case FileKind::kSafetensors: add_safetensors(*state, std::move(file)); break;
+    case FileKind::kTorch: add_torch(*state, std::move(file)); break;
     case FileKind::kSafetensorsIndex: add_sharded(*state, *file); break;
     case FileKind::kGguf:
       add_gguf(*state, std::move(file));

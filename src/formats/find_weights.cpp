@@ -9,6 +9,7 @@
 #include "formats/gguf/gguf.h"
 #include "formats/safetensors/safetensors.h"
 #include "formats/split_name.h"
+#include "formats/torch/torch_archive.h"
 
 namespace wick {
 namespace {
@@ -44,8 +45,7 @@ struct Mistaken {
   std::string_view what;
 };
 constexpr Mistaken kMistaken[] = {
-    {"PK\x03\x04", "is a zip archive, probably a PyTorch checkpoint; Wick reads safetensors and GGUF"},
-    {"\x80\x02", "is a Python pickle, probably a PyTorch checkpoint; Wick reads safetensors and GGUF"},
+    {"\x80\x02", "is a bare Python pickle, as PyTorch saved before 1.6; Wick reads safetensors, GGUF and later ones"},
     {"fmgg", "is a ggml file from before GGUF; convert the model again"},
     {"tjgg", "is a ggml file from before GGUF; convert the model again"},
     {"version https://git-lfs", "is a Git LFS pointer, not the file itself; fetch it with 'git lfs pull'"},
@@ -70,6 +70,8 @@ fs::path find_weights(const fs::path& folder) {
       throw bad_file(folder, cat("holds several model files: ", listed(names), "; name the one to open"));
     }
   }
+  std::error_code ignored;
+  if (fs::exists(folder / "pytorch_model.bin", ignored)) return folder / "pytorch_model.bin";
   throw bad_file(folder, "holds no .safetensors or .gguf file");
 }
 
@@ -78,6 +80,7 @@ FileKind detect_kind(const MappedFile& file) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with(kGgufMagic)) return FileKind::kGguf;
   if (text.starts_with(kGgmlMagic)) return FileKind::kGgmlWhisper;
+  if (text.starts_with(kTorchMagic)) return FileKind::kTorch;
   uint64_t header_bytes = 0;
   if (text.size() >= sizeof(header_bytes)) std::memcpy(&header_bytes, text.data(), sizeof(header_bytes));
   // The length of a header, seen as text, ends in zeros: no text looks like it.

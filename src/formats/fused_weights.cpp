@@ -15,6 +15,7 @@ struct FusedName {
 constexpr FusedName kFused[] = {
     {"self_attn.qkv_proj.", FusedRows::kQkv, {"self_attn.q_proj.", "self_attn.k_proj.", "self_attn.v_proj."}},
     {"mlp.gate_up_proj.", FusedRows::kHalves, {"mlp.gate_proj.", "mlp.up_proj.", ""}},
+    {"mlp.gated_layers.", FusedRows::kHalves, {"mlp.gate_layers.", "mlp.up_layers.", ""}},
     {"self_attention.query_key_value.",
      FusedRows::kQkvPerGroup,
      {"self_attention.q_proj.", "self_attention.k_proj.", "self_attention.v_proj."}},

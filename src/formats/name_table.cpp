@@ -550,6 +550,19 @@ constexpr NameRule kBertLayerRules[] = {
 };
 constexpr NameGroup kBertLayer{kBlk, "encoder.layer.{layer}.", kBertLayerRules};
 
+constexpr NameRule kJinaBertLayerRules[] = {
+    {"attn_q.*", "attention.self.query.*"},
+    {"attn_k.*", "attention.self.key.*"},
+    {"attn_v.*", "attention.self.value.*"},
+    {"attn_output.*", "attention.output.dense.*"},
+    {"attn_output_norm.*", "attention.output.LayerNorm.*"},
+    {"ffn_gate.*", "mlp.gate_layers.*"},
+    {"ffn_up.*", "mlp.up_layers.*"},
+    {"ffn_down.*", "mlp.wo.*"},
+    {"layer_output_norm.*", "mlp.layernorm.*"},
+};
+constexpr NameGroup kJinaBertLayer{kBlk, "encoder.layer.{layer}.", kJinaBertLayerRules};
+
 constexpr NameRule kNomicBertTopRules[] = {
     {"token_embd.*", "embeddings.word_embeddings.*"},
     {"token_types.*", "embeddings.token_type_embeddings.*"},
@@ -592,6 +605,7 @@ constexpr NameGroup kT5EncoderMlp{"enc.blk.{layer}.", "encoder.block.{layer}.lay
 constexpr NameGroup kT5DecoderMlp{"dec.blk.{layer}.", "decoder.block.{layer}.layer.2.", kT5MlpRules};
 
 constexpr Groups kBertGroups[] = {&kBertTop, &kBertLayer};
+constexpr Groups kJinaBertGroups[] = {&kBertTop, &kJinaBertLayer};
 constexpr Groups kNomicBertGroups[] = {&kNomicBertTop, &kNomicBertLayer};
 constexpr Groups kT5Groups[] = {&kT5Top,   &kT5EncoderAttention, &kT5DecoderAttention,
                                 &kT5Cross, &kT5EncoderMlp,       &kT5DecoderMlp};
@@ -648,6 +662,8 @@ constexpr ArchitectureGroups kTable[] = {
     {"starcoder", kStarcoderGroups},
     {"bert", kBertGroups},
     {"nomic-bert", kNomicBertGroups},
+    {"jina-bert-v2", kJinaBertGroups},
+    {"gemma-embedding", kGemma2Groups},
     {"t5", kT5Groups},
     {"t5encoder", kT5Groups},
     {"granitehybrid", kGraniteHybridGroups},

@@ -38,7 +38,7 @@ class ModelBuilder {
       both_ = read_encoder_decoder_config(*config_, source);
       return;
     }
-    if (is_encoder_family(type)) {
+    if (is_encoder_config(json)) {
       throw Error(
           ErrorCode::kUnsupported,
           cat("of a '", type, "' the encoder is read, which writes no text: `wick embed` makes vectors with it"));

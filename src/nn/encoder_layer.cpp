@@ -1,5 +1,6 @@
 #include "nn/encoder_layer.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -30,9 +31,10 @@ const Tensor& EncoderStep::band(int64_t length, int64_t window) {
   return band;
 }
 
-const Tensor& EncoderStep::bias(const RelativeBias& relative, int64_t length) {
+Tensor EncoderStep::bias(const RelativeBias& relative, int64_t length, int64_t first) {
+  if (length > kRowsAtOnce) return relative.scores(length, first, std::min(kRowsAtOnce, length - first));
   Tensor& bias = biases_[{&relative, length}];
-  if (!bias.defined()) bias = relative.scores(length);
+  if (!bias.defined()) bias = relative.scores(length, 0, length);
   return bias;
 }
 
@@ -40,11 +42,13 @@ Tensor EncoderLayer::attend(const LinearInput& input, EncoderStep& step, const R
                             int layer) const {
   const BatchHooks& hooks = step.hooks ? *step.hooks : kNoHooks;
   const auto parts = apply_linears(input, {&q, &k, &v});
-  const auto in_heads = [&](HookPoint point, const Tensor& rows) {
-    return hooks(point, layer, reshape(rows, {rows.dim(0), heads, -1}));
+  const auto in_heads = [&](HookPoint point, const Tensor& rows, int64_t count, const Norm& norm) {
+    return hooks(point, layer, norm(reshape(rows, {rows.dim(0), count, -1})));
   };
-  Tensor query = in_heads(HookPoint::kAttnQ, parts[0]), key = in_heads(HookPoint::kAttnK, parts[1]);
-  const Tensor value = in_heads(HookPoint::kAttnV, parts[2]);
+  const int64_t shared = kv_heads > 0 ? kv_heads : heads;
+  Tensor query = in_heads(HookPoint::kAttnQ, parts[0], heads, q_norm);
+  Tensor key = in_heads(HookPoint::kAttnK, parts[1], shared, k_norm);
+  const Tensor value = in_heads(HookPoint::kAttnV, parts[2], shared, {});
   if (rope.cos.defined()) {
     query = rotate_heads(query, rope, interleaved);
     key = rotate_heads(key, rope, interleaved);
@@ -56,13 +60,21 @@ Tensor EncoderLayer::attend(const LinearInput& input, EncoderStep& step, const R
     int64_t count = 0;
     for (; i < step.lengths.size() && step.lengths[i] == length; ++i) ++count;
     const auto batch = [&](const Tensor& rows) {  // [count, heads, length, head_dim]
-      return transpose(reshape(narrow(rows, 0, row, count * length), {count, length, heads, -1}), 1, 2);
+      return transpose(reshape(narrow(rows, 0, row, count * length), {count, length, rows.dim(1), -1}), 1, 2);
     };
     AttentionOptions options;
     options.scale = scale;
-    if (relative) options.mask = step.bias(*relative, length).to_device(query.device());
     if (window > 0 && length > window + 1) options.mask = step.band(length, window).to_device(query.device());
-    const Tensor part = scaled_dot_product_attention(batch(query), batch(key), batch(value), options);
+    const Tensor queries = batch(query), keys = batch(key), values = batch(value);
+    std::vector<Tensor> parts_seen;  // numbers for each pair of tokens are many in long texts: some rows at a time
+    const int64_t at_once = relative ? EncoderStep::kRowsAtOnce : length;
+    for (int64_t first = 0; first < length; first += at_once) {
+      const int64_t some = std::min(at_once, length - first);
+      if (relative) options.mask = step.bias(*relative, length, first).to_device(query.device());
+      parts_seen.push_back(scaled_dot_product_attention(some == length ? queries : narrow(queries, 2, first, some),
+                                                        keys, values, options));
+    }
+    const Tensor part = parts_seen.size() == 1 ? parts_seen.front() : concat(parts_seen, 2);
     seen.push_back(reshape(transpose(part, 1, 2), {count * length, heads, -1}));
     row += count * length;
   }
@@ -80,15 +92,17 @@ Tensor EncoderLayer::operator()(const Tensor& in, EncoderStep& step, const RopeR
   const Tensor x = hooks(HookPoint::kResidPre, layer, in);
   const Tensor mid = in_scratch([&] {
     const LinearInput z{attend(normed(attn_norm, x), step, rope, interleaved, layer)};
-    if (!hooks.wants(HookPoint::kAttnOut, layer)) return sum(attn_norm, out(z, x));
-    return sum(attn_norm, add(x, hooks(HookPoint::kAttnOut, layer, out(z, {}))));
+    const bool is_apart = attn_post_norm.present() || hooks.wants(HookPoint::kAttnOut, layer);
+    if (!is_apart) return sum(attn_norm, out(z, x));
+    return sum(attn_norm, add(x, hooks(HookPoint::kAttnOut, layer, attn_post_norm(out(z, {})))));
   });
   const Tensor from = hooks(HookPoint::kResidMid, layer, mid);
   return in_scratch([&] {
     const LinearInput input = normed(mlp_norm, from);
-    const Tensor made = hooks.wants(HookPoint::kMlpOut, layer)
-                            ? add(from, hooks(HookPoint::kMlpOut, layer, mlp(input, {}, hooks, layer)))
-                            : mlp(input, from, hooks, layer);
+    const bool is_apart = mlp_post_norm.present() || hooks.wants(HookPoint::kMlpOut, layer);
+    const Tensor made =
+        is_apart ? add(from, hooks(HookPoint::kMlpOut, layer, mlp_post_norm(mlp(input, {}, hooks, layer))))
+                 : mlp(input, from, hooks, layer);
     return hooks(HookPoint::kResidPost, layer, sum(mlp_norm, made));
   });
 }

@@ -22,7 +22,9 @@ struct EncoderStep {
   const BatchHooks* hooks = nullptr;
   // Which keys `length` rows see that see `window` to each side, u8 [1, 1, length, length]; made once.
   const Tensor& band(int64_t length, int64_t window);
-  const Tensor& bias(const RelativeBias& relative, int64_t length);  // made once
+  // Of a text's rows from `first` on, kRowsAtOnce or those that are left; made once where they are all.
+  static constexpr int64_t kRowsAtOnce = 512;
+  Tensor bias(const RelativeBias& relative, int64_t length, int64_t first);
 
  private:
   std::map<std::pair<int64_t, int64_t>, Tensor> bands_;
@@ -33,9 +35,11 @@ struct EncoderStep {
 // norm behind the sum (BERT). A row's result depends on its text alone, bit for bit.
 struct EncoderLayer {
   Norm attn_norm, mlp_norm;
-  bool norms_sums = false;  // the norms stand behind the sums
+  Norm attn_post_norm, mlp_post_norm;  // of what a part gives, before it is added
+  Norm q_norm, k_norm;                 // of each head, before it is rotated
+  bool norms_sums = false;             // the norms stand behind the sums
   Linear q, k, v, out;
-  int64_t heads = 0;
+  int64_t heads = 0, kv_heads = 0;               // kv_heads 0: as many
   int64_t window = 0;                            // rows that a row sees to each side; 0: all
   std::shared_ptr<const RelativeBias> relative;  // null: none; not beside a window
   std::optional<float> scale;                    // of scores; 1 / sqrt(head_dim) when empty

@@ -9,6 +9,20 @@
 #include "tensor/create.h"
 
 namespace wick {
+namespace {
+
+Tensor alibi_scores(const std::vector<float>& slopes, int64_t length, int64_t first, int64_t queries) {
+  const Tensor scores = empty({1, std::ssize(slopes), queries, length});
+  float* out = scores.mutable_data<float>();
+  for (const float slope : slopes) {
+    for (int64_t query = first; query < first + queries; ++query) {
+      for (int64_t key = 0; key < length; ++key) *out++ = -slope * static_cast<float>(std::abs(key - query));
+    }
+  }
+  return scores;
+}
+
+}  // namespace
 
 int64_t RelativeBias::bucket(int64_t distance) const {
   int64_t buckets = table.dim(0), first = 0;
@@ -42,16 +56,17 @@ Tensor RelativeBias::by_distance() const {
   return biases;
 }
 
-Tensor RelativeBias::scores(int64_t length) const {
+Tensor RelativeBias::scores(int64_t length, int64_t first, int64_t queries) const {
   const ArenaPause keep;
+  if (!slopes.empty()) return alibi_scores(slopes, length, first, queries);
   const int64_t heads = table.dim(1);
   const Tensor host = table.to_device(Device::cpu()).to_dtype(DType::kF32).contiguous();
   std::vector<int64_t> buckets;  // by distance + length - 1
   for (int64_t distance = 1 - length; distance < length; ++distance) buckets.push_back(bucket(distance));
-  const Tensor scores = empty({1, heads, length, length});
+  const Tensor scores = empty({1, heads, queries, length});
   float* out = scores.mutable_data<float>();
   for (int64_t head = 0; head < heads; ++head) {
-    for (int64_t query = 0; query < length; ++query) {
+    for (int64_t query = first; query < first + queries; ++query) {
       for (int64_t key = 0; key < length; ++key) {
         const int64_t at = buckets[static_cast<size_t>(key - query + length - 1)];
         *out++ = host.data<float>()[at * heads + head];

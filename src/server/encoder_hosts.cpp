@@ -3,7 +3,7 @@
 namespace wick {
 namespace {
 
-constexpr int kThreads = 4;
+constexpr int kThreads = 16;  // requests whose texts share passes
 constexpr int64_t kMostWaiting = 256;
 
 template <typename Model>

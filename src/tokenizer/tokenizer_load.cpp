@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "tokenizer/tokenizer_files.h"
+#include "tokenizer/tokenizer_marian.h"
 #include "tokenizer/tokenizer_parts.h"
 
 namespace wick {
@@ -47,6 +48,7 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
     const auto found = find_in_folder(path);
+    if (!found && is_marian_folder(path)) return load_marian(path);
     if (!found) {
       throw Error(ErrorCode::kIo, cat(path, ": holds no tokenizer.json, tokenizer.model or *.tiktoken file"));
     }

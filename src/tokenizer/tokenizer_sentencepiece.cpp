@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/mapped_file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "tokenizer/models/merge_table.h"
@@ -10,6 +14,7 @@
 #include "tokenizer/models/model_unigram.h"
 #include "tokenizer/models/model_wordlevel.h"
 #include "tokenizer/sentencepiece_parts.h"
+#include "tokenizer/tokenizer_marian.h"
 #include "tokenizer/tokenizer_parts.h"
 
 namespace wick {
@@ -91,13 +96,7 @@ class Reader {
   }
 
   std::shared_ptr<const TokenizerParts> read(std::string_view bytes) {
-    Message message(bytes, name_);
-    for (Field field; message.next(field);) {
-      if (field.number == 1) read_piece(field.bytes);
-      if (field.number == 2) read_trainer(field.bytes);
-      if (field.number == 3) read_normalizer_settings(field.bytes);
-    }
-    if (types_.empty()) throw Error(ErrorCode::kBadFile, cat(name_, ": holds no pieces"));
+    read_message(bytes);
     for (size_t id = 0; id < types_.size(); ++id) add_role(static_cast<int>(id));
     parts_->normalizer = sentencepiece_normalizer(settings_, name_);
     parts_->decoders = marked_decoders(settings_.add_dummy_prefix);
@@ -111,7 +110,70 @@ class Reader {
     return parts_;
   }
 
+  // Pieces get the ids of a vocabulary of their own; those of it that the model lacks are there for decoding alone.
+  std::shared_ptr<const TokenizerParts> read_with_ids(std::string_view bytes, const Json& vocabulary) {
+    read_message(bytes);
+    if (model_ != kUnigram || byte_fallback_) {
+      throw Error(ErrorCode::kUnsupported, cat(name_, ": of a Marian a unigram model without byte fallback is expected"));
+    }
+    const std::shared_ptr<Vocabulary> pieces = std::exchange(
+        parts_->vocabulary, std::make_shared<Vocabulary>(vocabulary.place()));
+    const std::vector<double> scores = std::exchange(scores_, {});
+    std::vector<std::pair<int64_t, std::string_view>> by_id;
+    for (const auto& [piece, id] : vocabulary.as_object()) by_id.emplace_back(id.as_int(), piece);
+    std::sort(by_id.begin(), by_id.end());
+    for (const auto& [id, piece] : by_id) {
+      parts_->vocabulary->add(piece, id);
+      scores_.resize(static_cast<size_t>(id) + 1, std::numeric_limits<double>::quiet_NaN());
+    }
+    for (size_t i = 0; i < scores.size(); ++i) {
+      if (std::isnan(scores[i])) continue;
+      const int id = parts_->vocabulary->find(pieces->piece(static_cast<int>(i)));
+      if (id == Vocabulary::kNone) {
+        throw Error(ErrorCode::kUnsupported, cat(name_, ": its piece ", in_quotes(pieces->piece(static_cast<int>(i))),
+                                                 " has no id in vocab.json, and texts would be cut otherwise"));
+      }
+      scores_[static_cast<size_t>(id)] = scores[i];
+    }
+    const auto known = [&](std::string_view piece) {
+      const int id = parts_->vocabulary->find(piece);
+      if (id == Vocabulary::kNone) throw Error(ErrorCode::kBadFile, cat(vocabulary.place(), " has no ", piece));
+      return id;
+    };
+    SpecialIds& ids = parts_->special_ids;
+    ids.eos = known("</s>");
+    ids.unk = known("<unk>");
+    ids.pad = known("<pad>");
+    unk_ = *ids.unk;
+    for (const auto& [id, piece] : by_id) {
+      const bool is_language = piece.size() > 4 && piece.starts_with(">>") && piece.ends_with("<<");
+      const bool is_role = id == *ids.eos || id == *ids.unk || id == *ids.pad;
+      if (!is_language && !is_role) continue;
+      AddedToken token;
+      token.content = piece;
+      token.id = static_cast<int>(id);
+      token.special = true;
+      parts_->add_token(std::move(token), name_);
+    }
+    parts_->normalizer = sentencepiece_normalizer(settings_, name_);
+    parts_->decoders = marked_decoders(settings_.add_dummy_prefix);
+    parts_->piece_kind = TokenizerParts::PieceKind::kMarked;
+    parts_->postprocessor = surround({}, {*ids.eos});
+    add_model();
+    return parts_;
+  }
+
  private:
+  void read_message(std::string_view bytes) {
+    Message message(bytes, name_);
+    for (Field field; message.next(field);) {
+      if (field.number == 1) read_piece(field.bytes);
+      if (field.number == 2) read_trainer(field.bytes);
+      if (field.number == 3) read_normalizer_settings(field.bytes);
+    }
+    if (types_.empty()) throw Error(ErrorCode::kBadFile, cat(name_, ": holds no pieces"));
+  }
+
   std::optional<int> role(int64_t id) const {
     return parts_->vocabulary->has(id) ? std::optional<int>(static_cast<int>(id)) : std::nullopt;
   }
@@ -197,6 +259,19 @@ class Reader {
 };
 
 }  // namespace
+
+bool is_marian_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(folder / "source.spm", ignored) &&
+         std::filesystem::is_regular_file(folder / "vocab.json", ignored);
+}
+
+Tokenizer load_marian(const std::filesystem::path& folder) {
+  const std::string name = (folder / "source.spm").string();
+  const auto file = MappedFile::open(name);
+  const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  return Tokenizer(Reader(name).read_with_ids(bytes, Json::load(folder / "vocab.json")));
+}
 
 Tokenizer Tokenizer::from_sentencepiece(std::string_view bytes, const std::string& name) {
   return Tokenizer(Reader(name).read(bytes));

@@ -114,7 +114,7 @@ ReferenceReport check_reference(const WeightSource& source, const Checkpoint& re
   const Json& config = source.config();
   ReferenceComparison comparison(reference, options.tolerance);
   comparison.report().weights = main_dtype(source.checkpoint());
-  const bool is_encoder = config.is_object() && is_encoder_family(config.get("model_type", ""));
+  const bool is_encoder = is_encoder_config(config);
   const auto compare = is_encoder_decoder(source) && comparison.has("decoder_input_ids") ? compare_encoder_decoder
                        : is_encoder                                                      ? compare_text_encoder
                        : is_qwen3_asr(config)                                            ? compare_qwen3_asr

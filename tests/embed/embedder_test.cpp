@@ -140,6 +140,32 @@ TEST(EmbedderTest, PromptsAndLimitsAreTheFolders) {
   EXPECT_EQ(Embedder::load(folder.path())->read("w9").tokens, (Tokens{2, 7, 4, 9, 3}));
 }
 
+TEST(EmbedderTest, LongTextsAreTakenInParts) {
+  const TinySentences folder;
+  folder.write("sentence_bert_config.json", R"({"max_seq_length": 6})");
+  const auto embedder = Embedder::load(folder.path());
+  const EmbedOptions chunk{.in_parts = true};
+  const auto parts = embedder->read_parts("w9 w10 w11 w12 w13  w14 w15", chunk);
+  std::vector<Tokens> read;
+  for (const EncoderInput& part : parts) read.push_back(part.tokens);
+  // One place less than there are, as a word may be cut otherwise where a part ends.
+  EXPECT_EQ(read, (std::vector<Tokens>{{2, 9, 10, 11, 3}, {2, 12, 13, 14, 3}, {2, 15, 3}}));
+  EXPECT_EQ(embedder->read_parts("w9 w10", chunk).size(), 1u);
+  EXPECT_ERROR(embedder->read_parts(" ", chunk), kInvalidArgument, "nothing in the text");
+  const std::vector<std::vector<EncoderInput>> texts = {embedder->read_parts("w9", chunk), parts};
+  const Tensor vectors = embedder->embed_parts(texts), each = embedder->embed(parts);
+  std::vector<double> mean(64);
+  double length = 0;
+  for (size_t i = 0; i < 64; ++i) {
+    for (size_t part = 0; part < 3; ++part) {
+      mean[i] += static_cast<double>(read[part].size()) / 13 * row(each, static_cast<int64_t>(part))[i];
+    }
+    length += mean[i] * mean[i];
+  }
+  for (size_t i = 0; i < 64; ++i) EXPECT_NEAR(row(vectors, 1)[i], mean[i] / std::sqrt(length), 1e-6);
+  EXPECT_EQ(row(vectors, 0), row(embedder->embed(std::vector<std::string>{"w9"}), 0));
+}
+
 TEST(EmbedderTest, WhatIsNotUnderstoodIsRefusedByName) {
   const TinySentences folder;
   const auto load = [&] { return Embedder::load(folder.path()); };

@@ -68,8 +68,8 @@ TEST_F(CheckpointTest, TheContentDecidesNotTheName) {
   const auto refused = [&](const std::string& start, const char* sentence) {
     EXPECT_ERROR(Checkpoint::open(write("x.bin", start + std::string(64, ' '))), kBadFile, sentence);
   };
-  refused("PK\x03\x04", "x.bin: is a zip archive, probably a PyTorch checkpoint");
-  refused("\x80\x02}q", "x.bin: is a Python pickle");
+  refused("PK\x03\x04", "x.bin: is a zip archive without its end");
+  refused("\x80\x02}q", "x.bin: is a bare Python pickle");
   refused("tjgg", "x.bin: is a ggml file from before GGUF");
   refused("version https://git-lfs.github.com/spec/v1", "x.bin: is a Git LFS pointer, not the file itself");
   refused("<!DOCTYPE html>", "x.bin: is a web page");

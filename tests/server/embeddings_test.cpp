@@ -101,6 +101,16 @@ TEST_F(Embeddings, LongTextsAreRefusedOrCut) {
   EXPECT_EQ(vector_of(cut), expected(text, {{}, true}));
 }
 
+TEST_F(Embeddings, LongTextsMayBeTakenInParts) {
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += cat("w", 9 + i, " ");
+  const OrderedJson answer = server().answer(kPath, OrderedJson({{"input", {"w9", text}}, {"chunk", true}}).dump());
+  EXPECT_EQ(answer["data"].size(), 2u);
+  EXPECT_EQ(answer["data"][0]["embedding"].get<std::vector<float>>(), expected("w9"));
+  EXPECT_EQ(answer["usage"]["total_tokens"], 3 + 30 + 2 * 3);  // three parts
+  EXPECT_EQ(error(R"({"input": "w9", "chunk": true, "truncate": true})"), "chunk: chunk and truncate exclude each other");
+}
+
 TEST_F(Embeddings, WhatMakesNoSenseIsTold) {
   EXPECT_EQ(error("{}"), "input: input is missing");
   EXPECT_EQ(error(R"({"input": ""})"), "input: input: there is nothing in the text");

@@ -21,6 +21,7 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "embed/embedder.h"
+#include "embed/token_outputs.h"
 #include "formats/npy_writer.h"
 #include "formats/safetensors/safetensors_writer.h"
 
@@ -36,7 +37,7 @@ struct EmbedArguments : TextsArguments {
   std::string model, output, prompt, prefix, quantize = "auto", device = "cpu";
   int64_t dimensions = 0;
   int threads = 0;
-  bool json = false;
+  bool chunk = false, sparse = false, multi_vector = false, json = false;
 };
 
 struct Embedded {
@@ -52,47 +53,25 @@ std::span<const float> row_of(const Tensor& vectors, int64_t row) {
   return {vectors.data<float>() + row * vectors.dim(1), static_cast<size_t>(vectors.dim(1))};
 }
 
-// All that vectors depend on: which model, as its files are, how it is computed, and the texts (FNV-1a).
+// All that vectors depend on: the model, and the texts.
 uint64_t key_of(const EmbedArguments& arguments, const fs::path& model, const EmbedOptions& options,
                 const std::vector<std::string>& texts) {
-  uint64_t key = 0xcbf29ce484222325u;
-  const auto add = [&](std::string_view part) {
-    for (const char c : cat(part.size(), ":", part)) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  };
-  const auto add_file = [&](const fs::path& file) {
-    add(file.string());
-    add(cat(fs::file_size(file), " ", fs::last_write_time(file).time_since_epoch().count()));
-  };
-  if (!fs::is_directory(model)) add_file(fs::canonical(model));
-  std::vector<fs::path> files;
-  const fs::path folder = fs::is_directory(model) ? fs::canonical(model) : fs::path();
-  if (!folder.empty()) {
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      const fs::path kind = entry.path().extension();
-      const bool counts = kind == ".safetensors" || kind == ".json" || kind == ".gguf" || kind == ".bin";
-      if (counts && entry.is_regular_file()) files.push_back(entry.path());
-    }
-  }
-  std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) add_file(file);
-  add(WICK_VERSION);
-  add(arguments.quantize);
-  add(arguments.device);
-  add(options.prompt);
-  add(options.truncates ? "cut" : "whole");
-  for (const std::string& text : texts) add(text);
+  uint64_t key = model_key(model, arguments.quantize, arguments.device);
+  key = add_to_key(key, options.prompt);
+  key = add_to_key(key, options.is_long_cut());
+  for (const std::string& text : texts) key = add_to_key(key, text);
   return key;
 }
 
 // So many at a time, which are kept from then on.
-Tensor embed_in_parts(const Embedder& embedder, std::span<const EncoderInput> inputs, VectorsSoFar& so_far,
-                      ProgressBar& bar) {
+Tensor embed_and_keep(const Embedder& embedder, std::span<const std::vector<EncoderInput>> inputs,
+                      VectorsSoFar& so_far, ProgressBar& bar) {
   constexpr int64_t kPart = 512;
   const auto total = std::ssize(inputs);
   while (so_far.count() < total) {
     const int64_t begin = so_far.count(), count = std::min(kPart, total - begin);
-    so_far.add(embedder.embed(inputs.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
-                              [&](int64_t done) { bar.show(begin + done, "texts"); }));
+    so_far.add(embedder.embed_parts(inputs.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
+                                    [&](int64_t done) { bar.show(begin + std::min(done, count), "texts"); }));
   }
   return so_far.all();
 }
@@ -103,26 +82,28 @@ Embedded embed_all(const Embedder& embedder, const EmbedArguments& arguments, co
   EmbedOptions options;
   options.prompt = arguments.prompt.empty() ? arguments.prefix : embedder.prompt(arguments.prompt);
   options.truncates = arguments.truncate;
-  std::vector<EncoderInput> inputs;
+  options.in_parts = arguments.chunk;
+  std::vector<std::vector<EncoderInput>> inputs;
   for (size_t i = 0; i < made.texts.size(); ++i) {
-    EncoderInput read =
-        read_text_at(i, made.texts.size(), arguments, [&] { return embedder.read(made.texts[i], options); });
-    made.cut += read.is_cut;
-    made.tokens.push_back(std::ssize(read.tokens));
-    inputs.push_back(std::move(read));
+    inputs.push_back(
+        read_text_at(i, made.texts.size(), arguments, [&] { return embedder.read_parts(made.texts[i], options); }));
+    made.cut += inputs.back().front().is_cut;
+    made.tokens.push_back(0);
+    for (const EncoderInput& part : inputs.back()) made.tokens.back() += std::ssize(part.tokens);
   }
   const auto start = std::chrono::steady_clock::now();
   {
     ProgressBar bar(std::ssize(inputs), ProgressUnit::kRuns, ProgressBar::kQuiet);
     if (arguments.output.empty()) {
-      made.vectors = embedder.embed(inputs, [&](int64_t done) { bar.show(done, "texts"); });
+      made.vectors = embedder.embed_parts(
+          inputs, [&](int64_t done) { bar.show(std::min(done, std::ssize(inputs)), "texts"); });
     } else {
       made.so_far = std::make_unique<VectorsSoFar>(arguments.output, key_of(arguments, model, options, made.texts),
                                                    embedder.dimensions(), std::ssize(inputs));
       if (const int64_t there = made.so_far->count(); there > 0) {
         warn(cat(there, " of ", inputs.size(), " vectors are there from a run that was interrupted"));
       }
-      made.vectors = embed_in_parts(embedder, inputs, *made.so_far, bar);
+      made.vectors = embed_and_keep(embedder, inputs, *made.so_far, bar);
     }
   }
   made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -191,6 +172,53 @@ void print(const Embedded& made) {
   }
 }
 
+// BGE-M3's other outputs: an object per text.
+int embed_tokens(const EmbedArguments& arguments, const fs::path& model,
+                 const std::shared_ptr<const Embedder>& embedder) {
+  const TokenOutputs outputs(model, embedder);
+  const std::vector<std::string> texts = texts_of(arguments);
+  EmbedOptions options;
+  options.prompt = arguments.prompt.empty() ? arguments.prefix : embedder->prompt(arguments.prompt);
+  options.truncates = arguments.truncate;
+  std::vector<EncoderInput> inputs;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    inputs.push_back(read_text_at(i, texts.size(), arguments, [&] { return embedder->read(texts[i], options); }));
+  }
+  std::string lines;
+  ProgressBar bar(std::ssize(inputs), ProgressUnit::kRuns, ProgressBar::kQuiet);
+  const auto done = [&](int64_t count) { bar.show(count, "texts"); };
+  if (arguments.sparse) {
+    const auto weights = outputs.weights(inputs, done);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      OrderedJson list = OrderedJson::array();
+      for (const TokenWeight& one : weights[i]) {
+        list.push_back({{"token", one.token},
+                        {"text", std::string(embedder->tokenizer().piece(one.token))},
+                        {"weight", one.weight}});
+      }
+      lines += dumped({{"text", texts[i]}, {"weights", list}});
+    }
+  } else {
+    const auto vectors = outputs.vectors(inputs, done);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      OrderedJson list = OrderedJson::array();
+      for (int64_t row = 0; row < vectors[i].dim(0); ++row) list.push_back(numbers(row_of(vectors[i], row)));
+      lines += dumped({{"text", texts[i]}, {"embeddings", list}});
+    }
+  }
+  if (arguments.output.empty()) {
+    std::cout << lines;
+    return 0;
+  }
+  if (!arguments.output.ends_with(".jsonl")) {
+    throw Error(ErrorCode::kInvalidArgument, "texts have different numbers of these: --output takes a .jsonl");
+  }
+  OutputFile file(arguments.output);
+  file.write_at(0, std::as_bytes(std::span(lines)));
+  file.finish();
+  return 0;
+}
+
 int embed(const EmbedArguments& arguments) {
   if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
   ModelOptions load;
@@ -199,6 +227,7 @@ int embed(const EmbedArguments& arguments) {
   load.notice = warn;
   const fs::path model = model_path(arguments.model);
   const auto embedder = Embedder::load(model, load);
+  if (arguments.sparse || arguments.multi_vector) return embed_tokens(arguments, model, embedder);
   const Embedded made = embed_all(*embedder, arguments, model);
   if (made.cut > 0) {
     warn(cat(made.cut, made.cut == 1 ? " text was" : " texts were", " cut to ", embedder->most_tokens(), " tokens"));
@@ -237,6 +266,9 @@ void add_embed(CLI::App& app, Action& action) {
             return is_known ? std::string() : cat("'", path, "' ends in none of .npy, .safetensors and .jsonl");
           },
           ""));
+  command->add_flag("--chunk", arguments->chunk,
+                    "Take texts that are longer than the model reads in parts, and the mean of their vectors")
+      ->excludes("--truncate");
   CLI::Option* prompt =
       command->add_option("--prompt", arguments->prompt, "One of the model's own prompts, such as query or passage");
   prompt->type_name("NAME");
@@ -246,6 +278,9 @@ void add_embed(CLI::App& app, Action& action) {
   command->add_option("--dimensions", arguments->dimensions, "Only so many numbers, normalised again (Matryoshka)")
       ->check(count_from(1))
       ->type_name("COUNT");
+  CLI::Option* sparse = command->add_flag("--sparse", arguments->sparse, "A weight for each token instead (BGE-M3)");
+  command->add_flag("--multi-vector", arguments->multi_vector, "A vector for each token instead (BGE-M3)")
+      ->excludes(sparse);
   add_quantize_option(*command, arguments->quantize);
   add_threads_option(*command, arguments->threads);
   add_device_option(*command, arguments->device);

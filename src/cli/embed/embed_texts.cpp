@@ -9,14 +9,15 @@
 
 namespace wick {
 
-void add_texts_options(CLI::App& command, TextsArguments& arguments, const char* name, const char* what) {
+void add_texts_options(CLI::App& command, TextsArguments& arguments, const char* name, const char* what,
+                       bool may_cut) {
   CLI::Option* texts = command.add_option(name, arguments.texts, what);
   command
       .add_option("-f,--file", arguments.file,
                   "Read them from a file, one per line, or \"text\" of each line of a .jsonl; - for standard input")
       ->type_name("FILE")
       ->excludes(texts);
-  command.add_flag("--truncate", arguments.truncate, "Cut texts that are longer than the model reads");
+  if (may_cut) command.add_flag("--truncate", arguments.truncate, "Cut texts that are longer than the model reads");
 }
 
 void check_has_texts(const TextsArguments& arguments, const char* name) {

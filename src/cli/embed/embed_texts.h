@@ -17,7 +17,8 @@ struct TextsArguments {
 };
 
 // The options for them; `name` is what help calls a text.
-void add_texts_options(CLI::App& command, TextsArguments& arguments, const char* name, const char* what);
+void add_texts_options(CLI::App& command, TextsArguments& arguments, const char* name, const char* what,
+                       bool may_cut = true);
 // Throws CLI::ValidationError when there is neither a text nor a file.
 void check_has_texts(const TextsArguments& arguments, const char* name);
 

@@ -28,7 +28,7 @@ constexpr int kWidest = 100;      // columns of a text that is shown
 constexpr size_t kMostShown = 5;  // labels
 
 struct JudgeArguments : TextsArguments {
-  std::string model, query, quantize = "auto", device = "cpu", pattern = ZeroShotOptions().pattern;
+  std::string model, query, instruction, quantize = "auto", device = "cpu", pattern = ZeroShotOptions().pattern;
   std::vector<std::string> labels;
   int64_t top = 0;
   int threads = 0;
@@ -55,7 +55,7 @@ int rerank(const JudgeArguments& arguments) {
   {
     ProgressBar bar(std::ssize(documents), ProgressUnit::kRuns, ProgressBar::kQuiet);
     scores = relevance(*classifier, arguments.query, documents, arguments.truncate,
-                       [&](int64_t done) { bar.show(done, "documents"); });
+                       [&](int64_t done) { bar.show(done, "documents"); }, arguments.instruction);
   }
   std::vector<size_t> order(documents.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -154,10 +154,12 @@ void add_judge_options(CLI::App& command, JudgeArguments& arguments, const char*
 void add_rerank(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("rerank", "Sort texts by how relevant they are to a query");
   const auto arguments = std::make_shared<JudgeArguments>();
-  command->add_option("MODEL", arguments->model, "A Hugging Face folder or Org/Name of a cross-encoder")->required();
+  command->add_option("MODEL", arguments->model, "A Hugging Face folder or Org/Name of a cross-encoder or a Qwen3-Reranker")->required();
   command->add_option("QUERY", arguments->query, "What is looked for")->required();
   add_judge_options(*command, *arguments, "DOCUMENT", "The texts that are sorted");
   command->add_option("--top", arguments->top, "Print only so many")->check(count_from(1))->type_name("COUNT");
+  command->add_option("--instruction", arguments->instruction, "What relevance means, for models that are told (Qwen3)")
+      ->type_name("TEXT");
   command->footer(
       "Example:\n"
       "  wick rerank models/bge-reranker-base \"How do birds fly?\" \"Wings give lift.\" \"Shares fell.\"");

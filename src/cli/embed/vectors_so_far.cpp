@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -36,6 +37,32 @@ std::string record_of(std::span<const float> vector) {
 }
 
 }  // namespace
+
+uint64_t add_to_key(uint64_t key, std::string_view part) {
+  for (const char c : cat(part.size(), ":", part)) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return key;
+}
+
+uint64_t model_key(const fs::path& model, std::string_view quantize, std::string_view device) {
+  std::vector<fs::path> files;
+  if (!fs::is_directory(model)) {
+    files.push_back(fs::canonical(model));
+  } else {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::canonical(model))) {
+      const fs::path kind = entry.path().extension();
+      const bool counts = kind == ".safetensors" || kind == ".json" || kind == ".gguf" || kind == ".bin";
+      if (counts && entry.is_regular_file()) files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  uint64_t key = 0xcbf29ce484222325u;
+  for (const fs::path& file : files) {
+    key = add_to_key(key, file.string());
+    key = add_to_key(key, cat(fs::file_size(file), " ", fs::last_write_time(file).time_since_epoch().count()));
+  }
+  for (const std::string_view part : {std::string_view(WICK_VERSION), quantize, device}) key = add_to_key(key, part);
+  return key;
+}
 
 VectorsSoFar::VectorsSoFar(const fs::path& output, uint64_t key, int64_t width, int64_t most)
     : path_(output.string() + ".part"), width_(width) {

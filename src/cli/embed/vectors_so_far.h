@@ -5,12 +5,17 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hub/file_lock.h"
 #include "tensor/tensor.h"
 
 namespace wick {
+
+// What vectors of a model depend on: which one, as its files are, and how it is computed (FNV-1a).
+uint64_t model_key(const std::filesystem::path& model, std::string_view quantize, std::string_view device);
+uint64_t add_to_key(uint64_t key, std::string_view part);
 
 // Vectors that were computed before an interruption, in "OUTPUT.part" beside the output: a line that says what of, then
 // each as a checksum (CRC-32C) and its numbers. Damaged ones end what counts.

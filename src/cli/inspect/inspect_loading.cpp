@@ -48,7 +48,7 @@ ModelPlan plan_any(const Checkpoint& checkpoint) {
   if (is_whisper(config)) return Whisper::plan(source, options);
   if (is_wav2vec2(config)) return Wav2Vec2::plan(source, options);
   const Json& settings = source.config();  // of a GGUF file, too
-  const bool is_encoder = settings.is_object() && is_encoder_family(settings.get("model_type", ""));
+  const bool is_encoder = is_encoder_config(settings);
   if (is_encoder && !is_encoder_decoder(source)) return TextEncoder::plan(source, options);
   return plan_model(source, options);
 }

@@ -37,8 +37,16 @@ struct Sizes {
 Sizes sizes_of(const LanguageModel& model, const EngineOptions& options, int64_t context) {
   const int64_t each = KvCache::bytes_per_block(model.facts().kv_layers, options.kv_dtype);
   const int64_t most = std::max<int64_t>(options.max_running, 1) * kv_blocks_for(context);
-  const int64_t bytes = options.kv_bytes > 0 ? options.kv_bytes : default_bytes(model.device());
+  int64_t bytes = options.kv_bytes > 0 ? options.kv_bytes : default_bytes(model.device());
   if (each == 0) return {context, std::min(most, kMostVirtualBlocks), bytes};
+  if (const int64_t source = kv_blocks_for(model.facts().source_positions); source > 0) {
+    // What an encoder made of a text lies outside the blocks, and has keys and values of the same size. As much is left
+    // for it as all sequences may need, or its share of what both need where that is too much.
+    const int64_t both = source + kv_blocks_for(context);
+    bytes -= std::min(std::max<int64_t>(options.max_running, 1) * source * each,
+                      static_cast<int64_t>(static_cast<double>(bytes) * static_cast<double>(source) /
+                                           static_cast<double>(both)));
+  }
   const int64_t blocks = std::min(bytes / each, most);
   if (blocks >= kv_blocks_for(context)) return {context, blocks, bytes};
   if (options.context == 0 && blocks * kKvBlockTokens >= kLeastContext) return {blocks * kKvBlockTokens, blocks, bytes};

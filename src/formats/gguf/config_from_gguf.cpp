@@ -185,7 +185,7 @@ class Reader {
     }
     if (is("gemma3n") || is("gemma4")) write_layer_inputs();
     if (is("llama4")) out_.boolean("use_qk_norm", integer("expert_count").value_or(0) != 128);  // as llama.cpp tells
-    if (is("gemma2") || is("gemma3")) {
+    if (is("gemma2") || is_gemma3()) {
       // The largest of each generation scales by the hidden size instead; their layer counts tell.
       const int64_t layers = layer_count();
       const bool largest = is("gemma2") ? layers == 46 : layers == 62;
@@ -306,11 +306,11 @@ class Reader {
   void write_rope() {
     if (const auto theta = number("rope.freq_base")) {
       out_.number("rope_theta", *theta);
-    } else if (is("gemma3") || is("gemma3n")) {
+    } else if (is_gemma3() || is("gemma3n")) {
       out_.number("rope_theta", 1e6);
     }
     if (is("gemma4")) return write_gemma4_rope();
-    if (is("gemma3") || is("gemma3n"))
+    if (is_gemma3() || is("gemma3n"))
       out_.number("rope_local_base_freq", number("rope.freq_base_swa").value_or(10000));
     const int64_t heads = integer("attention.head_count").value_or(0);
     const int64_t head_dim =
@@ -508,11 +508,12 @@ class Reader {
     if (is_array("feed_forward_length")) out_.raw("intermediate_size", inner + "]");
   }
 
+  bool is_gemma3() const { return is("gemma3") || is("gemma-embedding"); }
   bool is_t5() const { return is("t5") || is("t5encoder"); }
 
   // What of an encoder shows in its tensors, or is not said because all are alike.
   void write_encoder() {
-    if (is("bert") || is("nomic-bert")) {
+    if (is("bert") || is("nomic-bert") || is("jina-bert-v2")) {
       const TensorEntry* types = gguf_.find("token_types.weight");
       if (types && types->shape.rank() == 2) out_.integer("type_vocab_size", types->shape[0]);
       if (find("attention.causal")) out_.boolean("is_decoder", meta_.boolean(cat(name_, ".attention.causal")));
@@ -522,9 +523,10 @@ class Reader {
         out_.boolean("mlp_fc2_bias", has("blk.0.ffn_down.bias"));
       }
       const bool is_other = has("blk.0.attn_qkv.weight") || has("blk.0.ffn_gate.weight");
-      if ((is("bert") && is_other) || has("blk.0.ffn_gate_inp.weight") || has("blk.1.ffn_gate_inp.weight")) {
+      const bool has_norms = has("blk.0.attn_q_norm.weight") || has("blk.0.attn_norm_2.weight");
+      if ((is("bert") && is_other) || has_norms || has("blk.0.ffn_gate_inp.weight") || has("blk.1.ffn_gate_inp.weight")) {
         throw Error(ErrorCode::kUnsupported,
-                    cat("this '", name_, "' has fused, gated or expert layers that Wick does not know of one"));
+                    cat("this '", name_, "' has fused, gated or expert layers, or norms, that Wick does not know of one"));
       }
     }
     if (!is_t5()) return;

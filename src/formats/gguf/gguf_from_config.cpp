@@ -79,7 +79,9 @@ class Writer {
     }
     name_ = known->gguf;
     if (is("nemotron_h") && has_block("moe", 'E')) name_ = "nemotron_h_moe";
-    if (is("t5") || is("nomic-bert"))
+    const bool is_jina = is("bert") && config_.get("position_embedding_type", "absolute") == "alibi";
+    const bool is_embedder = is("gemma3") && config_.get("use_bidirectional_attention", false);
+    if (is("t5") || is("nomic-bert") || is_jina || is_embedder)
       throw Error(ErrorCode::kUnsupported, cat("a '", type, "' is read from GGUF, but not written"));
     out_.set_text("general.architecture", name_);
   }

@@ -1,9 +1,12 @@
 #include "models/encoders/encoder_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "models/config_check.h"
+#include "models/encoders/both_ways.h"
+#include "models/families/families.h"
 #include "models/read_count.h"
 
 namespace wick {
@@ -26,6 +29,26 @@ void set_bert_names(EncoderNames& names) {
   names.pooler = "pooler.dense";
 }
 
+// Jina's second generation: BERT with ALiBi to both sides and a gate.
+void become_jina(const ConfigReader& config, EncoderConfig& encoder) {
+  const std::string kind = config.text("feed_forward_type", "original");
+  if (kind != "geglu" && kind != "reglu") {
+    throw Error(ErrorCode::kUnsupported,
+                cat("config.json: feed_forward_type = '", kind, "' beside ALiBi, expected geglu or reglu"));
+  }
+  encoder.activation = kind == "geglu" ? Activation::kGelu : Activation::kRelu;
+  encoder.learns_positions = false;
+  encoder.alibi_slopes = alibi_slopes(encoder.heads);
+  encoder.mlp_bias = false;
+  encoder.down_bias = true;
+  EncoderNames& names = encoder.names;
+  names.positions = "";
+  names.gate = "mlp.gate_layers";  // halves of gated_layers in Hugging Face's files
+  names.up = "mlp.up_layers";
+  names.down = "mlp.wo";
+  names.mlp_norm = "mlp.layernorm";
+}
+
 EncoderConfig bert(const ConfigReader& config) {
   EncoderConfig encoder;
   encoder.layers = read_count(config, "num_hidden_layers", 4096);
@@ -37,14 +60,15 @@ EncoderConfig bert(const ConfigReader& config) {
   encoder.eps = static_cast<float>(config.number("layer_norm_eps", 1e-12));
   encoder.activation = activation_named(config.text("hidden_act", "gelu"));
   const std::string positions = config.text("position_embedding_type", "absolute");
-  if (positions != "absolute") {
+  if (positions != "absolute" && positions != "alibi") {
     throw Error(ErrorCode::kUnsupported,
-                cat("config.json: position_embedding_type = '", positions, "', expected absolute"));
+                cat("config.json: position_embedding_type = '", positions, "', expected absolute or alibi"));
   }
   if (config.flag("is_decoder", false)) {
     throw Error(ErrorCode::kUnsupported, "config.json: is_decoder = true, and it is read as an encoder only");
   }
   set_bert_names(encoder.names);
+  if (positions == "alibi") become_jina(config, encoder);
   return encoder;
 }
 
@@ -158,7 +182,8 @@ EncoderConfig t5(const ConfigReader& config) {
   if (encoder.positions < 1) throw bad_setting(cat("n_positions = ", encoder.positions, ", expected 1 or more"));
   encoder.eps = static_cast<float>(config.number("layer_norm_epsilon", 1e-6));
   encoder.norm = NormKind::kRms;
-  encoder.norms_sums = encoder.learns_positions = encoder.scales = false;
+  encoder.norms_sums = encoder.learns_positions = false;
+  encoder.score_scale = 1.f;
   encoder.attention_bias = encoder.mlp_bias = encoder.norm_bias = false;
   encoder.relative_buckets = config.integer("relative_attention_num_buckets", 32);
   encoder.relative_distance = config.integer("relative_attention_max_distance", 128);
@@ -255,6 +280,66 @@ EncoderConfig nomic_bert(const ConfigReader& config) {
   return encoder;
 }
 
+// Scaled by "ntk": waves are those of a larger base, and all of them a little longer.
+RopeConfig gte_rope(const ConfigReader& config, const EncoderConfig& encoder) {
+  const Json* scaling = config.find("rope_scaling");
+  const Json* kind = scaling ? config.member(*scaling, "type") : nullptr;
+  if (scaling && !kind) kind = config.member(*scaling, "rope_type");
+  if (!kind || kind->as_text() != "ntk") return same_ropes(config, encoder, 10000).front();
+  if (encoder.hidden % encoder.heads != 0) {
+    throw bad_setting(cat("the width ", encoder.hidden, " does not divide by ", encoder.heads, " heads"));
+  }
+  if (const Json* mixed = config.member(*scaling, "mixed_b")) {
+    throw Error(ErrorCode::kUnsupported, cat(mixed->place(), " is there, and is not supported"));
+  }
+  const Json* given = config.member(*scaling, "factor");
+  const double factor = given ? given->as_number() : 1;
+  if (!(factor >= 1 && factor <= 1e6)) throw bad_setting(cat("rope_scaling.factor = ", factor));
+  RopeConfig rope;
+  rope.dim = encoder.hidden / encoder.heads;
+  rope.max_positions = encoder.positions;
+  rope.theta = config.number("rope_theta", 10000) * factor;
+  rope.kind = RopeKind::kLinear;
+  rope.factor = std::pow(factor, 2.0 / static_cast<double>(rope.dim));
+  return rope;
+}
+
+// GTE's second generation: BERT with rotated positions, and a gate behind what it opens.
+EncoderConfig gte(const ConfigReader& config) {
+  EncoderConfig encoder;
+  encoder.layers = read_count(config, "num_hidden_layers", 4096);
+  encoder.hidden = read_count(config, "hidden_size");
+  encoder.heads = read_count(config, "num_attention_heads");
+  encoder.intermediate = read_count(config, "intermediate_size", int64_t{1} << 20);
+  encoder.positions = read_count(config, "max_position_embeddings", int64_t{1} << 20);
+  encoder.types = config.integer("type_vocab_size", 0);
+  encoder.eps = static_cast<float>(config.number("layer_norm_eps", 1e-12));
+  encoder.activation = activation_named(config.text("hidden_act", "gelu"));
+  for (const auto& [name, usual] : {std::pair{"position_embedding_type", "rope"}, {"layer_norm_type", "layer_norm"}}) {
+    if (const std::string kind = config.text(name, usual); kind != usual) {
+      throw Error(ErrorCode::kUnsupported, cat("config.json: ", name, " = '", kind, "', expected ", usual));
+    }
+  }
+  expect_usual(config, "logn_attention_scale", 0);
+  expect_usual(config, "pack_qkv", 1);
+  encoder.learns_positions = false;
+  encoder.ropes.assign(static_cast<size_t>(encoder.layers), gte_rope(config, encoder));
+  encoder.mlp_bias = false;
+  encoder.down_bias = true;
+  EncoderNames& names = encoder.names;
+  set_bert_names(names);
+  names.positions = names.pooler = names.up = "";
+  if (encoder.types == 0) names.types = "";
+  names.q = names.k = names.v = "";
+  names.qkv = "attention.qkv_proj";
+  names.out = "attention.o_proj";
+  names.attn_norm = "attn_ln";
+  names.up_gate = "mlp.up_gate_proj";
+  names.down = "mlp.down_proj";
+  names.mlp_norm = "mlp_ln";
+  return encoder;
+}
+
 // Llama that looks both ways.
 EncoderConfig eurobert(const ConfigReader& config) {
   EncoderConfig encoder;
@@ -265,7 +350,7 @@ EncoderConfig eurobert(const ConfigReader& config) {
   encoder.positions = read_count(config, "max_position_embeddings", int64_t{1} << 20);
   encoder.eps = static_cast<float>(config.number("rms_norm_eps", 1e-5));
   encoder.activation = activation_named(config.text("hidden_act", "silu"));
-  expect_usual(config, "num_key_value_heads", static_cast<double>(encoder.heads));
+  encoder.kv_heads = config.has("num_key_value_heads") ? read_count(config, "num_key_value_heads") : encoder.heads;
   encoder.ropes = same_ropes(config, encoder, 10000);
   expect_usual(config, "head_dim", static_cast<double>(encoder.hidden / encoder.heads));
   encoder.norm = NormKind::kRms;
@@ -289,12 +374,13 @@ EncoderConfig eurobert(const ConfigReader& config) {
 }
 
 constexpr EncoderFamily kFamilies[] = {
-    {"bert", "BERT: MiniLM, BGE, E5, GTE and others", bert},
+    {"bert", "BERT: MiniLM, BGE, E5, GTE, Jina 2 and others", bert},
     {"camembert", "CamemBERT", roberta},
     {"distilbert", "DistilBERT", distilbert},
     {"eurobert", "EuroBERT", eurobert},
     {"modernbert", "ModernBERT", modernbert},
     {"mt5", "mT5's encoder", t5},
+    {"new", "GTE's second generation and Arctic Embed 2", gte},
     {"nomic_bert", "Nomic-BERT", nomic_bert},
     {"roberta", "RoBERTa", roberta},
     {"t5", "T5's and Flan-T5's encoder", t5},
@@ -314,8 +400,15 @@ std::span<const EncoderFamily> encoder_families() { return kFamilies; }
 
 bool is_encoder_family(std::string_view model_type) { return find_encoder_family(model_type) != nullptr; }
 
+bool is_encoder_config(const Json& config) {
+  if (!config.is_object()) return false;
+  const ConfigReader reader(config);
+  return is_encoder_family(reader.text("model_type", "")) || looks_both_ways(reader);
+}
+
 EncoderConfig read_encoder_config(const ConfigReader& config) {
   const std::string type = config.text("model_type", "");
+  if (looks_both_ways(config)) return both_ways(config);
   const EncoderFamily* const family = find_encoder_family(type);
   if (!family) {
     std::string known;
@@ -329,6 +422,9 @@ EncoderConfig read_encoder_config(const ConfigReader& config) {
     throw bad_setting(cat("the width ", encoder.hidden, " does not divide by ", encoder.heads, " heads"));
   }
   if (encoder.head_dim == 0) encoder.head_dim = encoder.hidden / encoder.heads;
+  if (encoder.kv_heads > 0 && encoder.heads % encoder.kv_heads != 0) {
+    throw bad_setting(cat(encoder.heads, " heads do not share ", encoder.kv_heads, " heads of keys evenly"));
+  }
   check_settings(config, false);
   return encoder;
 }

@@ -34,7 +34,7 @@ TextEncoder::TextEncoder(EncoderConfig config, WeightLoader& loader, Device devi
   const ArenaPause keep;
   const EncoderNames& names = config_.names;
   const auto norm = [&](const std::string& name) {
-    return loader.norm(name, config_.norm, config_.hidden, config_.eps, true, config_.norm_bias, 0);
+    return loader.norm(name, config_.norm, config_.hidden, config_.eps, true, config_.norm_bias, config_.norm_offset);
   };
   tokens_ = loader.table(names.tokens, config_.vocabulary, config_.hidden);
   if (config_.learns_positions) {
@@ -57,17 +57,20 @@ EncoderLayer TextEncoder::load_layer(int64_t index, WeightLoader& loader) const 
   const EncoderNames& names = config_.names;
   const std::string prefix = cat(names.layers, index, ".");
   const int64_t hidden = config_.hidden, intermediate = config_.intermediate, inner = config_.heads * config_.head_dim;
+  const int64_t shared = config_.kv_heads > 0 ? config_.kv_heads * config_.head_dim : inner;
   const auto linear = [&](const std::string& name, int64_t outputs, int64_t inputs, bool bias) {
     return loader.linear(prefix + name, outputs, inputs, bias);
   };
   const auto norm = [&](const std::string& name) {
-    return loader.norm(prefix + name, config_.norm, hidden, config_.eps, true, config_.norm_bias, 0);
+    if (name.empty()) return Norm();
+    return loader.norm(prefix + name, config_.norm, hidden, config_.eps, true, config_.norm_bias, config_.norm_offset);
   };
   EncoderLayer layer;
   layer.heads = config_.heads;
+  layer.kv_heads = config_.kv_heads;
   layer.norms_sums = config_.norms_sums;
-  if (!config_.scales) layer.scale = 1.f;
-  if (config_.relative_buckets > 0) {
+  layer.scale = config_.score_scale;
+  if (config_.relative_buckets > 0 || !config_.alibi_slopes.empty()) {
     const bool has_own = index == 0 || config_.own_relative;
     layer.relative = has_own ? load_relative(prefix, loader) : layers_.front().relative;
   }
@@ -75,30 +78,41 @@ EncoderLayer TextEncoder::load_layer(int64_t index, WeightLoader& loader) const 
   if (index > 0 || config_.first_attn_norm) layer.attn_norm = norm(names.attn_norm);
   if (names.qkv.empty()) {
     layer.q = linear(names.q, inner, hidden, config_.attention_bias);
-    layer.k = linear(names.k, inner, hidden, config_.attention_bias);
-    layer.v = linear(names.v, inner, hidden, config_.attention_bias);
+    layer.k = linear(names.k, shared, hidden, config_.attention_bias);
+    layer.v = linear(names.v, shared, hidden, config_.attention_bias);
   } else {
-    const Linear all = linear(names.qkv, 3 * inner, hidden, config_.attention_bias);
+    const Linear all = linear(names.qkv, inner + 2 * shared, hidden, config_.attention_bias);
     layer.q = part_of(all, 0, inner);
-    layer.k = part_of(all, inner, inner);
-    layer.v = part_of(all, 2 * inner, inner);
+    layer.k = part_of(all, inner, shared);
+    layer.v = part_of(all, inner + shared, shared);
   }
-  layer.out = linear(names.out, hidden, inner, config_.attention_bias);
+  const auto head_norm = [&](const std::string& name) {
+    return loader.norm(prefix + name, NormKind::kRms, config_.head_dim, config_.eps, true, false, config_.norm_offset);
+  };
+  if (!names.q_norm.empty()) layer.q_norm = head_norm(names.q_norm);
+  if (!names.k_norm.empty()) layer.k_norm = head_norm(names.k_norm);
+  layer.out = linear(names.out, hidden, inner, config_.out_bias.value_or(config_.attention_bias));
+  layer.attn_post_norm = norm(names.attn_post_norm);
+  layer.mlp_post_norm = norm(names.mlp_post_norm);
   layer.mlp_norm = norm(names.mlp_norm);
   layer.mlp.activation = config_.activation;
   if (!names.gate.empty()) layer.mlp.gate = linear(names.gate, intermediate, hidden, config_.mlp_bias);
-  if (names.gate_up.empty()) {
+  const bool up_first = !names.up_gate.empty();
+  if (names.gate_up.empty() && !up_first) {
     layer.mlp.up = linear(names.up, intermediate, hidden, config_.mlp_bias);
   } else {
-    const Linear both = linear(names.gate_up, 2 * intermediate, hidden, config_.mlp_bias);
-    layer.mlp.gate = part_of(both, 0, intermediate);
-    layer.mlp.up = part_of(both, intermediate, intermediate);
+    const Linear both = linear(up_first ? names.up_gate : names.gate_up, 2 * intermediate, hidden, config_.mlp_bias);
+    layer.mlp.gate = part_of(both, up_first ? intermediate : 0, intermediate);
+    layer.mlp.up = part_of(both, up_first ? 0 : intermediate, intermediate);
   }
-  layer.mlp.down = linear(names.down, hidden, intermediate, config_.mlp_bias);
+  layer.mlp.down = linear(names.down, hidden, intermediate, config_.down_bias.value_or(config_.mlp_bias));
   return layer;
 }
 
 std::shared_ptr<const RelativeBias> TextEncoder::load_relative(const std::string& prefix, WeightLoader& loader) const {
+  if (!config_.alibi_slopes.empty()) {
+    return std::make_shared<const RelativeBias>(RelativeBias{.slopes = config_.alibi_slopes});
+  }
   const Tensor table =
       loader.vector(prefix + config_.names.relative + ".weight", {config_.relative_buckets, config_.heads});
   return std::make_shared<const RelativeBias>(RelativeBias{table, config_.relative_distance, true});
@@ -227,6 +241,10 @@ Tensor TextEncoder::encode(std::span<const EncoderText> texts, const std::functi
     encoded = hooks(HookPoint::kFinalNorm, 0, final_norm_.present() ? final_norm_(x) : x.clone());
   }
   return encoded;
+}
+
+Tensor TextEncoder::final_norm(const Tensor& rows) const {
+  return final_norm_.present() ? final_norm_(rows.to_device(device_)).to_device(Device::cpu()) : rows;
 }
 
 Tensor TextEncoder::pool(const Tensor& first_rows) const {

@@ -43,11 +43,13 @@ class TextEncoder {
   // types that it does not have.
   // `between` is called behind each layer, where others may have a turn.
   Tensor encode(std::span<const EncoderText> texts, const std::function<void()>& between = {}) const;
+  void check(std::span<const EncoderText> texts) const;  // throws what encode() would
+  // Of rows on the host, which may come from any layer; as they are where no norm stands behind all layers.
+  Tensor final_norm(const Tensor& rows) const;
   // What BERT's heads are given: tanh of a product of each text's first row [texts, hidden], on the host.
   Tensor pool(const Tensor& first_rows) const;
 
  private:
-  void check(std::span<const EncoderText> texts) const;
   Tensor embed(std::span<const EncoderText> texts, std::span<const int64_t> positions) const;
   EncoderLayer load_layer(int64_t index, WeightLoader& loader) const;
   std::shared_ptr<const RelativeBias> load_relative(const std::string& prefix, WeightLoader& loader) const;

@@ -104,6 +104,7 @@ void Api::add_routes(Router& router) {
   add_inside_routes(router);
   add(router, "POST", "/v1/embeddings", &Api::embeddings);
   add(router, "POST", "/v1/rerank", &Api::rerank);
+  add(router, "POST", "/v2/rerank", &Api::rerank);  // Cohere's
   add(router, "POST", "/v1/score", &Api::score);
   add(router, "POST", "/v1/classify", &Api::classify);
   add(router, "POST", "/v1/load_lora_adapter", &Api::load_adapter);

@@ -115,6 +115,8 @@ void add_embeddings(Document& document) {
                content("application/json", {{"type", "object"}}), set.reference<EmbeddingsRequest>());
   document.add("post", "/v1/rerank", "rerank", "Sort texts by how relevant they are to a query.",
                content("application/json", {{"type", "object"}}), set.reference<RerankRequest>());
+  document.add("post", "/v2/rerank", "rerankAsCohere", "The same, where Cohere has it.",
+               content("application/json", {{"type", "object"}}), set.reference<RerankRequest>());
   document.add("post", "/v1/score", "score", "Tell how relevant texts are to others.",
                content("application/json", {{"type", "object"}}), set.reference<ScoreRequest>());
   document.add("post", "/v1/classify", "classify", "Give labels to texts, or find the names in them.",

@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-using Texts = std::vector<EncoderInput>;
+using Texts = std::vector<std::vector<EncoderInput>>;  // each in parts
 
 // The place of an input in messages: one alone has none.
 std::string place_of(const EmbeddingsRequest& wanted, size_t index) {
@@ -23,6 +23,8 @@ std::string place_of(const EmbeddingsRequest& wanted, size_t index) {
 Texts read_inputs(const Embedder& embedder, const EmbeddingsRequest& wanted) {
   EmbedOptions options;
   options.truncates = wanted.truncate;
+  options.in_parts = wanted.chunk;
+  if (wanted.chunk && wanted.truncate) throw RequestError("chunk", "chunk and truncate exclude each other");
   if (!wanted.prompt_name.empty()) options.prompt = embedder.prompt(wanted.prompt_name);
   Texts texts;
   for (size_t i = 0; i < wanted.input.prompts.size(); ++i) {
@@ -31,7 +33,7 @@ Texts read_inputs(const Embedder& embedder, const EmbeddingsRequest& wanted) {
     const auto wrong = [&](const std::string& what) { return RequestError(place, cat(place, ": ", what)); };
     if (const auto* text = std::get_if<std::string>(&input)) {
       try {
-        texts.push_back(embedder.read(*text, options));
+        texts.push_back(embedder.read_parts(*text, options));
       } catch (const Error& error) {
         throw wrong(error.what());
       }
@@ -48,7 +50,7 @@ Texts read_inputs(const Embedder& embedder, const EmbeddingsRequest& wanted) {
     for (const int32_t token : tokens) {
       if (token >= embedder.rows().vocabulary()) throw wrong(cat(token, " is no token of the model"));
     }
-    texts.push_back({std::move(tokens), {}});
+    texts.push_back({EncoderInput{std::move(tokens), {}}});
   }
   return texts;
 }
@@ -71,9 +73,11 @@ EmbeddedTexts embed_all(const EmbeddingsRequest& wanted, const Embedder& embedde
                         const std::shared_ptr<HttpExchange>& exchange) {
   const Texts texts = read_inputs(embedder, wanted);
   EmbeddedTexts embedded;
-  for (const EncoderInput& text : texts) embedded.tokens += std::ssize(text.tokens);
+  for (const auto& parts : texts) {
+    for (const EncoderInput& part : parts) embedded.tokens += std::ssize(part.tokens);
+  }
   spend_tokens(caller, embedded.tokens);
-  embedded.vectors = embedder.embed(texts, while_open(exchange));
+  embedded.vectors = embedder.embed_parts(texts, while_open(exchange));
   try {
     if (wanted.dimensions) embedded.vectors = shortened(embedded.vectors, *wanted.dimensions);
   } catch (const Error& error) {

@@ -6,6 +6,7 @@
 #include "server/api/api.h"
 #include "server/api/encoders/encoder_job.h"
 #include "server/api/encoders/judge_request.h"
+#include "server/api/generation/answer_head.h"
 #include "server/api/json_copy.h"
 
 namespace wick {
@@ -147,7 +148,11 @@ void Api::rerank(const HttpRequest& request, const Exchange& exchange) {
               [wanted, exchange, caller = request.caller](const Classifier& model, const std::string& name) {
                 const std::vector<std::string>& documents = wanted->documents.texts;
                 std::vector<Classifier::Text> pairs;
-                for (const std::string& document : documents) pairs.push_back({wanted->query, document});
+                for (const std::string_view document : documents) {
+                  const auto most = wanted->max_tokens_per_doc;
+                  pairs.push_back({wanted->query, most ? model.first_tokens(document, *most) : document,
+                                   wanted->instruction.value_or("")});
+                }
                 const Ranked ranked =
                     rank(model, pairs, places_of("documents", documents.size()), wanted->truncate, caller, exchange);
                 std::vector<size_t> order(documents.size());
@@ -162,7 +167,12 @@ void Api::rerank(const HttpRequest& request, const Exchange& exchange) {
                   if (wanted->return_documents) result["document"] = {{"text", documents[at]}};
                   results.push_back(std::move(result));
                 }
-                return body_of({{"model", name}, {"results", std::move(results)}, {"usage", ranked.usage}});
+                return body_of({{"id", make_id("rerank-")},
+                                {"object", "list"},
+                                {"model", name},
+                                {"results", std::move(results)},
+                                {"usage", ranked.usage},
+                                {"meta", {{"api_version", {{"version", "2"}}}, {"billed_units", {{"search_units", 1}}}}}});
               });
 }
 

@@ -19,7 +19,8 @@ const Fields<EmbeddingsRequest>& EmbeddingsRequest::fields() {
           .add("dimensions", &R::dimensions, "Only so many numbers, normalised again; for models trained so.")
           .range(1)
           .add("prompt_name", &R::prompt_name, "A prompt of the model's own that stands before each text.")
-          .add("truncate", &R::truncate, "Cut texts that are longer than the model reads; else they are refused.");
+          .add("truncate", &R::truncate, "Cut texts that are longer than the model reads; else they are refused.")
+          .add("chunk", &R::chunk, "Take texts that are longer than the model reads in parts, and their mean.");
   return fields;
 }
 

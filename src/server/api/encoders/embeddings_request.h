@@ -20,6 +20,7 @@ struct EmbeddingsRequest {
   std::optional<int64_t> dimensions;
   std::string prompt_name;
   bool truncate = false;
+  bool chunk = false;
 
   static const Fields<EmbeddingsRequest>& fields();
 };

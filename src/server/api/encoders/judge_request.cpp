@@ -40,6 +40,9 @@ const Fields<RerankRequest>& RerankRequest::fields() {
           .add("top_n", &R::top_n, "Give only so many.")
           .range(1)
           .add("return_documents", &R::return_documents, "Give their texts back, too.")
+          .add("instruction", &R::instruction, "What relevance means, for models that are told (Qwen3-Reranker).")
+          .add("max_tokens_per_doc", &R::max_tokens_per_doc, "Look at so many tokens of each document only.")
+          .range(1)
           .add("truncate", &R::truncate, kTruncate);
   return fields;
 }

@@ -23,6 +23,8 @@ struct RerankRequest {
   std::optional<int64_t> top_n;
   bool return_documents = true;
   bool truncate = false;
+  std::optional<std::string> instruction;
+  std::optional<int64_t> max_tokens_per_doc;
   static const Fields<RerankRequest>& fields();
 };
 
