@@ -5,14 +5,16 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
+
+#include "media/image/pixels.h"
 
 namespace wick {
 
 // 8-bit sRGB as a viewer shows it: upright, colours converted, transparency on white.
 struct Picture {
   int width = 0, height = 0;
-  std::vector<uint8_t> rgb;  // [height, width, 3]
+  Pixels rgb;  // [height, width, 3]
 
   const uint8_t* row(int y) const { return rgb.data() + static_cast<size_t>(y) * static_cast<size_t>(width) * 3; }
   uint8_t* row(int y) { return rgb.data() + static_cast<size_t>(y) * static_cast<size_t>(width) * 3; }
