@@ -41,13 +41,15 @@ RawPicture decode_heif(const PictureFile& file) {
   const auto check = [&](const heif_error& error) {
     if (error.code == heif_error_Ok) return;
     const bool is_known = error.code != heif_error_Unsupported_filetype && error.code != heif_error_Unsupported_feature;
+    std::string reason = error.message ? error.message : "no reason given";
+    while (reason.ends_with('\n')) reason.pop_back();
     throw Error(is_known ? ErrorCode::kBadFile : ErrorCode::kUnsupported,
-                cat(file.name, ": the ", kind, " cannot be decoded: ", error.message ? error.message : "no reason given"));
+                cat(file.name, ": the ", kind, " cannot be decoded: ", reason));
   };
   const std::unique_ptr<heif_context, FreeHeif> context(library.heif_context_alloc());
   if (!context) throw Error(ErrorCode::kOutOfMemory, "libheif could not allocate memory");
-  // libheif takes the square of this as the most pixels.
-  int side = 1;
+  // libheif takes the square of this as the most pixels, with what codecs put around pictures.
+  int side = 4096;
   while (int64_t{side} * side < file.limits.max_pixels) side *= 2;
   library.heif_context_set_maximum_image_size_limit(context.get(), side);
   check(library.heif_context_read_from_memory_without_copy(context.get(), file.bytes.data(), file.bytes.size(), nullptr));

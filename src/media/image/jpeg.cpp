@@ -80,6 +80,7 @@ RawPicture decode_jpeg(const PictureFile& file) {
   if (library.tjDecompressHeader3(decoder.get(), bytes, size, &width, &height, &sampling, &colours) != 0) {
     throw file.bad(cat("the JPEG cannot be read: ", reason()));
   }
+  if (width < 1 || height < 1) throw file.bad("the JPEG cannot be read: it ends before its size is said");
   const bool has_black = colours == TJCS_CMYK || colours == TJCS_YCCK;
   RawPicture raw = file.make(width, height, has_black ? RawFormat::kInverseCmyk : RawFormat::kRgb);
   read_segments(file.bytes, raw);

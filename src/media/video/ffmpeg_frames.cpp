@@ -93,10 +93,6 @@ class VideoFile {
     FfmpegCodec codec;
     std::unique_ptr<FfmpegInput> input = open(codec);
     const AVStream& stream = *input->container().streams[stream_];
-    if (codec->width > 0 && int64_t{codec->width} * codec->height > options_.limits.max_pixels) {
-      throw Error(ErrorCode::kInvalidArgument, cat(name_, ": the video has ", codec->width, " x ", codec->height,
-                                                   " pixels, more than the limit of ", options_.limits.max_pixels));
-    }
     orientation_ = orientation_of(stream);
     seconds_per_tick_ = static_cast<double>(stream.time_base.num) / std::max(1, stream.time_base.den);
     scan(*input);
@@ -112,6 +108,10 @@ class VideoFile {
     auto input = std::make_unique<FfmpegInput>(ByteInput::in_memory(name_, bytes_, nullptr), "no picture that is known",
                                                options_.is_cancelled);
     stream_ = input->open_stream(AVMEDIA_TYPE_VIDEO, "picture", codec, [&](AVCodecContext& context) {
+      if (context.width > 0 && int64_t{context.width} * context.height > options_.limits.max_pixels) {
+        throw Error(ErrorCode::kInvalidArgument, cat(name_, ": the video has ", context.width, " x ", context.height,
+                                                     " pixels, more than the limit of ", options_.limits.max_pixels));
+      }
       context.max_pixels = options_.limits.max_pixels;
       context.thread_count = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
     });
