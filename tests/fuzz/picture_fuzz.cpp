@@ -6,7 +6,8 @@
 
 // Reads the bytes as a picture, and as an animation where they are one. Libraries that are not there are skipped.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data), reinterpret_cast<const std::byte*>(data) + size);
+  const std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data),
+                                     reinterpret_cast<const std::byte*>(data) + size);
   wick::PictureLimits limits;
   limits.max_pixels = 1 << 20;
   limits.max_frames = 16;
@@ -19,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   };
   allow_error([&] {
     const wick::Picture picture = wick::read_picture(bytes, "fuzz", limits);
-    if (picture.rgb.size() != static_cast<size_t>(picture.width) * static_cast<size_t>(picture.height) * 3) std::abort();
+    if (picture.rgb.size() != static_cast<size_t>(picture.width) * static_cast<size_t>(picture.height) * 3)
+      std::abort();
   });
   const wick::PictureFile file{bytes, "fuzz", limits};
   const std::string_view kind = wick::picture_kind(bytes);

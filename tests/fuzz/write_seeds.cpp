@@ -100,7 +100,8 @@ void write_pictures(const std::filesystem::path& folder) {
   for (const auto& item : std::filesystem::directory_iterator(WICK_SOURCE_DIR "/tests/fixtures/pictures")) {
     const auto ending = item.path().extension();
     if (ending == ".rgb" || ending == ".f32" || ending == ".py" || ending == ".mp4" || ending == ".avi") continue;
-    std::filesystem::copy_file(item.path(), folder / item.path().filename(), std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(item.path(), folder / item.path().filename(),
+                               std::filesystem::copy_options::overwrite_existing);
   }
 }
 

@@ -16,7 +16,9 @@
 namespace wick {
 namespace {
 
-ImageProcessorConfig config_of(const std::string& json) { return ImageProcessorConfig::of_json(Json::parse(json, "config")); }
+ImageProcessorConfig config_of(const std::string& json) {
+  return ImageProcessorConfig::of_json(Json::parse(json, "config"));
+}
 ImageProcessor processor_of(const std::string& json) { return ImageProcessor(config_of(json)); }
 
 using Size = std::pair<int, int>;
@@ -34,42 +36,42 @@ TEST(PictureSizes, FollowTheRulesOfTransformers) {
   const Rule rules[] = {
       {R"({"image_processor_type": "CLIPImageProcessor"})",
        {
-    {480, 640, 224, 298},
-    {97, 133, 224, 307},
-    {3000, 4000, 224, 298},
-    {1080, 1920, 224, 398},
-    {50, 900, 224, 4032},
-    {1000, 333, 672, 224},
-    {14, 14, 224, 224},
-    {512, 513, 224, 224},
-    {2048, 64, 7168, 224},
-    {777, 1555, 224, 448},
+           {480, 640, 224, 298},
+           {97, 133, 224, 307},
+           {3000, 4000, 224, 298},
+           {1080, 1920, 224, 398},
+           {50, 900, 224, 4032},
+           {1000, 333, 672, 224},
+           {14, 14, 224, 224},
+           {512, 513, 224, 224},
+           {2048, 64, 7168, 224},
+           {777, 1555, 224, 448},
        }},
       {R"({"image_processor_type": "SamImageProcessor"})",
        {
-    {480, 640, 768, 1024},
-    {97, 133, 747, 1024},
-    {3000, 4000, 768, 1024},
-    {1080, 1920, 576, 1024},
-    {50, 900, 57, 1024},
-    {1000, 333, 1024, 341},
-    {14, 14, 1024, 1024},
-    {512, 513, 1022, 1024},
-    {2048, 64, 1024, 32},
-    {777, 1555, 512, 1024},
+           {480, 640, 768, 1024},
+           {97, 133, 747, 1024},
+           {3000, 4000, 768, 1024},
+           {1080, 1920, 576, 1024},
+           {50, 900, 57, 1024},
+           {1000, 333, 1024, 341},
+           {14, 14, 1024, 1024},
+           {512, 513, 1022, 1024},
+           {2048, 64, 1024, 32},
+           {777, 1555, 512, 1024},
        }},
       {R"({"image_processor_type": "Siglip2ImageProcessor"})",
        {
-    {480, 640, 224, 288},
-    {97, 133, 224, 288},
-    {3000, 4000, 224, 288},
-    {1080, 1920, 192, 336},
-    {50, 900, 64, 1024},
-    {1000, 333, 448, 144},
-    {14, 14, 256, 256},
-    {512, 513, 256, 256},
-    {2048, 64, 1360, 48},
-    {777, 1555, 176, 368},
+           {480, 640, 224, 288},
+           {97, 133, 224, 288},
+           {3000, 4000, 224, 288},
+           {1080, 1920, 192, 336},
+           {50, 900, 64, 1024},
+           {1000, 333, 448, 144},
+           {14, 14, 256, 256},
+           {512, 513, 256, 256},
+           {2048, 64, 1360, 48},
+           {777, 1555, 176, 368},
        }},
   };
   for (const Rule& rule : rules) {
@@ -84,16 +86,9 @@ TEST(PictureSizes, FollowTheRulesOfTransformers) {
   pixtral.patch = 14;
   pixtral.merge = 2;
   const SizeRow of_pixtral[] = {
-    {480, 640, 504, 644},
-    {97, 133, 112, 140},
-    {3000, 4000, 1176, 1540},
-    {1080, 1920, 868, 1540},
-    {50, 900, 56, 924},
-    {1000, 333, 1008, 336},
-    {14, 14, 28, 28},
-    {512, 513, 532, 532},
-    {2048, 64, 1540, 56},
-    {777, 1555, 784, 1540},
+      {480, 640, 504, 644}, {97, 133, 112, 140},    {3000, 4000, 1176, 1540}, {1080, 1920, 868, 1540},
+      {50, 900, 56, 924},   {1000, 333, 1008, 336}, {14, 14, 28, 28},         {512, 513, 532, 532},
+      {2048, 64, 1540, 56}, {777, 1555, 784, 1540},
   };
   for (const SizeRow& row : of_pixtral) {
     EXPECT_EQ(size_by_rule(pixtral, row.height, row.width), Size(row.new_height, row.new_width)) << row.height;
@@ -105,35 +100,24 @@ TEST(PictureSizes, FitBudgetsAsQwenDoes) {
     int height, width, old_height, old_width, new_height, new_width;  // Qwen2-VL, Qwen3-VL
   };
   const Row rows[] = {
-    {480, 640, 476, 644, 480, 640},
-    {97, 133, 84, 140, 224, 320},
-    {3000, 4000, 840, 1148, 3008, 4000},
-    {1080, 1920, 728, 1316, 1088, 1920},
-    {50, 900, 56, 896, 64, 1088},
-    {1000, 333, 1008, 336, 992, 320},
-    {14, 14, 56, 56, 256, 256},
-    {512, 513, 504, 504, 512, 512},
-    {2048, 64, 2044, 56, 2048, 64},
-    {777, 1555, 700, 1400, 768, 1568},
+      {480, 640, 476, 644, 480, 640},      {97, 133, 84, 140, 224, 320},   {3000, 4000, 840, 1148, 3008, 4000},
+      {1080, 1920, 728, 1316, 1088, 1920}, {50, 900, 56, 896, 64, 1088},   {1000, 333, 1008, 336, 992, 320},
+      {14, 14, 56, 56, 256, 256},          {512, 513, 504, 504, 512, 512}, {2048, 64, 2044, 56, 2048, 64},
+      {777, 1555, 700, 1400, 768, 1568},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(size_in_budget(row.height, row.width, 28, 3136, 1003520), Size(row.old_height, row.old_width)) << row.height;
-    EXPECT_EQ(size_in_budget(row.height, row.width, 32, 65536, 16777216), Size(row.new_height, row.new_width)) << row.height;
+    EXPECT_EQ(size_in_budget(row.height, row.width, 28, 3136, 1003520), Size(row.old_height, row.old_width))
+        << row.height;
+    EXPECT_EQ(size_in_budget(row.height, row.width, 32, 65536, 16777216), Size(row.new_height, row.new_width))
+        << row.height;
   }
   struct Video {
     int frames, height, width, new_height, new_width;
   };
   const Video videos[] = {
-    {2, 480, 640, 480, 640},
-    {3, 97, 133, 192, 256},
-    {5, 3000, 4000, 320, 448},
-    {16, 1080, 1920, 160, 288},
-    {4, 50, 900, 64, 896},
-    {7, 1000, 333, 576, 192},
-    {8, 14, 14, 128, 128},
-    {9, 512, 513, 288, 288},
-    {33, 2048, 64, 864, 32},
-    {64, 777, 1555, 64, 128},
+      {2, 480, 640, 480, 640}, {3, 97, 133, 192, 256},   {5, 3000, 4000, 320, 448}, {16, 1080, 1920, 160, 288},
+      {4, 50, 900, 64, 896},   {7, 1000, 333, 576, 192}, {8, 14, 14, 128, 128},     {9, 512, 513, 288, 288},
+      {33, 2048, 64, 864, 32}, {64, 777, 1555, 64, 128},
   };
   for (const Video& row : videos) {
     EXPECT_EQ(video_size_in_budget(row.frames, row.height, row.width, 32, 2, 128 * 1024, 768 * 1024),
@@ -146,16 +130,8 @@ TEST(PictureSizes, FitBudgetsAsQwenDoes) {
 
 TEST(PictureSizes, GridsAreThoseOfTransformers) {
   const SizeRow internvl[] = {
-    {480, 640, 3, 4},
-    {97, 133, 3, 4},
-    {3000, 4000, 3, 4},
-    {1080, 1920, 2, 4},
-    {50, 900, 1, 12},
-    {1000, 333, 3, 1},
-    {14, 14, 1, 1},
-    {512, 513, 1, 1},
-    {2048, 64, 12, 1},
-    {777, 1555, 2, 4},
+      {480, 640, 3, 4},  {97, 133, 3, 4}, {3000, 4000, 3, 4}, {1080, 1920, 2, 4}, {50, 900, 1, 12},
+      {1000, 333, 3, 1}, {14, 14, 1, 1},  {512, 513, 1, 1},   {2048, 64, 12, 1},  {777, 1555, 2, 4},
   };
   for (const SizeRow& row : internvl) {
     EXPECT_EQ(nearest_grid(row.height, row.width, 448, 448, 1, 12), Size(row.new_height, row.new_width)) << row.height;
@@ -163,17 +139,12 @@ TEST(PictureSizes, GridsAreThoseOfTransformers) {
   struct Row {
     int height, width, a, b, c, d;
   };
-  const Row next[] = {  // the resolution, and the size inside it
-    {480, 640, 672, 672, 504, 672},
-    {97, 133, 336, 672, 336, 461},
-    {3000, 4000, 672, 672, 505, 672},
-    {1080, 1920, 672, 672, 378, 672},
-    {50, 900, 336, 1008, 57, 1008},
-    {1000, 333, 1008, 336, 1008, 336},
-    {14, 14, 336, 672, 336, 336},
-    {512, 513, 672, 672, 671, 672},
-    {2048, 64, 1008, 336, 1008, 32},
-    {777, 1555, 336, 1008, 336, 673},
+  const Row next[] = {
+      // the resolution, and the size inside it
+      {480, 640, 672, 672, 504, 672},   {97, 133, 336, 672, 336, 461},  {3000, 4000, 672, 672, 505, 672},
+      {1080, 1920, 672, 672, 378, 672}, {50, 900, 336, 1008, 57, 1008}, {1000, 333, 1008, 336, 1008, 336},
+      {14, 14, 336, 672, 336, 336},     {512, 513, 672, 672, 671, 672}, {2048, 64, 1008, 336, 1008, 32},
+      {777, 1555, 336, 1008, 336, 673},
   };
   const std::vector<Size> points = ImageProcessorConfig::of_kind("LlavaNextImageProcessor").pinpoints;
   for (const Row& row : next) {
@@ -181,17 +152,12 @@ TEST(PictureSizes, GridsAreThoseOfTransformers) {
     EXPECT_EQ(best, Size(row.a, row.b)) << row.height;
     EXPECT_EQ(size_inside(row.height, row.width, best), Size(row.c, row.d)) << row.height;
   }
-  const Row idefics[] = {  // before and behind the rounding to tiles
-    {480, 640, 1536, 2048, 1536, 2048},
-    {97, 133, 1494, 2048, 1536, 2048},
-    {3000, 4000, 1536, 2048, 1536, 2048},
-    {1080, 1920, 1152, 2048, 1536, 2048},
-    {50, 900, 114, 2048, 512, 2048},
-    {1000, 333, 2048, 682, 2048, 1024},
-    {14, 14, 2048, 2048, 2048, 2048},
-    {512, 513, 2044, 2048, 2048, 2048},
-    {2048, 64, 2048, 64, 2048, 512},
-    {777, 1555, 1024, 2048, 1024, 2048},
+  const Row idefics[] = {
+      // before and behind the rounding to tiles
+      {480, 640, 1536, 2048, 1536, 2048},   {97, 133, 1494, 2048, 1536, 2048},  {3000, 4000, 1536, 2048, 1536, 2048},
+      {1080, 1920, 1152, 2048, 1536, 2048}, {50, 900, 114, 2048, 512, 2048},    {1000, 333, 2048, 682, 2048, 1024},
+      {14, 14, 2048, 2048, 2048, 2048},     {512, 513, 2044, 2048, 2048, 2048}, {2048, 64, 2048, 64, 2048, 512},
+      {777, 1555, 1024, 2048, 1024, 2048},
   };
   for (const Row& row : idefics) {
     const Size size = size_for_splitting(row.height, row.width, 2048);
@@ -205,15 +171,9 @@ TEST(ImageProcessor, CutsLfm2PicturesAsTransformersDoes) {
     int height, width, is_large, rows, columns, whole_height, whole_width;
   };
   const Row rows[] = {
-    {480, 640, 0, 0, 0, 416, 576},
-    {97, 133, 0, 0, 0, 224, 320},
-    {1080, 1920, 1, 2, 4, 384, 672},
-    {50, 900, 0, 0, 0, 64, 1088},
-    {1000, 333, 0, 0, 0, 864, 288},
-    {14, 14, 0, 0, 0, 256, 256},
-    {512, 513, 0, 0, 0, 512, 512},
-    {2048, 64, 0, 0, 0, 2048, 64},
-    {777, 1555, 1, 2, 4, 352, 704},
+      {480, 640, 0, 0, 0, 416, 576}, {97, 133, 0, 0, 0, 224, 320},   {1080, 1920, 1, 2, 4, 384, 672},
+      {50, 900, 0, 0, 0, 64, 1088},  {1000, 333, 0, 0, 0, 864, 288}, {14, 14, 0, 0, 0, 256, 256},
+      {512, 513, 0, 0, 0, 512, 512}, {2048, 64, 0, 0, 0, 2048, 64},  {777, 1555, 1, 2, 4, 352, 704},
   };
   const ImageProcessorConfig config = ImageProcessorConfig::of_kind("Lfm2VlImageProcessor");
   for (const Row& row : rows) {
@@ -301,27 +261,33 @@ float value_at(const PixelValues& values, int64_t tile, int64_t channel, int64_t
 
 TEST(ImageProcessor, NormalisesAndPads) {
   const PixelValues sam = processor_of(R"({"image_processor_type": "SamImageProcessor", "size": {"longest_edge": 32},
-      "pad_size": {"height": 32, "width": 40}})").process(plain_picture(20, 10, 10, 20, 30));
+      "pad_size": {"height": 32, "width": 40}})")
+                              .process(plain_picture(20, 10, 10, 20, 30));
   EXPECT_EQ(sam.values.shape(), Shape({1, 3, 32, 40}));
   EXPECT_EQ(Size(sam.height, sam.width), Size(16, 32));
   EXPECT_EQ(Size(sam.picture_height, sam.picture_width), Size(10, 20));
   EXPECT_NEAR(value_at(sam, 0, 2, 15, 31), (30 / 255.0 - 0.406) / 0.225, 1e-6);
   EXPECT_EQ(value_at(sam, 0, 2, 16, 31), 0);
   EXPECT_EQ(value_at(sam, 0, 2, 15, 32), 0);
-  const PixelValues vit = processor_of(R"({"feature_extractor_type": "ViTFeatureExtractor", "size": 12, "do_normalize": false})")
-                              .process(plain_picture(20, 10, 10, 20, 30));
+  const PixelValues vit =
+      processor_of(R"({"feature_extractor_type": "ViTFeatureExtractor", "size": 12, "do_normalize": false})")
+          .process(plain_picture(20, 10, 10, 20, 30));
   EXPECT_EQ(vit.values.shape(), Shape({1, 3, 12, 12}));
   EXPECT_NEAR(value_at(vit, 0, 1, 3, 3), 20 / 255.0, 1e-7);
-  const PixelValues bytes = processor_of(R"({"image_processor_type": "ViTImageProcessor", "size": {"height": 4, "width": 6},
-      "do_normalize": false, "do_rescale": false})").process(plain_picture(20, 10, 10, 20, 30));
+  const PixelValues bytes =
+      processor_of(R"({"image_processor_type": "ViTImageProcessor", "size": {"height": 4, "width": 6},
+      "do_normalize": false, "do_rescale": false})")
+          .process(plain_picture(20, 10, 10, 20, 30));
   EXPECT_EQ(bytes.values.shape(), Shape({1, 3, 4, 6}));
   EXPECT_EQ(value_at(bytes, 0, 2, 3, 5), 30);
-  const PixelValues dino = processor_of(R"({"image_processor_type": "DINOv3ViTImageProcessorFast", "size": {"height": 8, "width": 8}})")
-                               .process(drawn_picture());
+  const PixelValues dino =
+      processor_of(R"({"image_processor_type": "DINOv3ViTImageProcessorFast", "size": {"height": 8, "width": 8}})")
+          .process(drawn_picture());
   // The middle of a gradient stays what it was, in numbers between bytes.
   EXPECT_NEAR(value_at(dino, 0, 0, 4, 4), (10 * 13 / 255.0 - 0.485) / 0.229, 1e-5);
   const PixelValues padded = processor_of(R"({"image_processor_type": "LlavaImageProcessor", "do_pad": true,
-      "size": {"shortest_edge": 24}, "crop_size": 24})").process(plain_picture(24, 10, 10, 20, 30));
+      "size": {"shortest_edge": 24}, "crop_size": 24})")
+                                 .process(plain_picture(24, 10, 10, 20, 30));
   EXPECT_NEAR(value_at(padded, 0, 0, 6, 3), (122 / 255.0 - 0.48145466) / 0.26862954, 1e-6);
   EXPECT_NEAR(value_at(padded, 0, 0, 7, 3), (10 / 255.0 - 0.48145466) / 0.26862954, 1e-6);
 }
@@ -330,7 +296,8 @@ TEST(ImageProcessor, NormalisesAndPads) {
 Picture squares(int rows, int columns, int side) {
   Picture picture = plain_picture(columns * side, rows * side, 0, 0, 0);
   for (int y = 0; y < picture.height; ++y) {
-    for (int x = 0; x < picture.width; ++x) picture.row(y)[3 * x] = static_cast<uint8_t>(10 * (y / side * columns + x / side) + 5);
+    for (int x = 0; x < picture.width; ++x)
+      picture.row(y)[3 * x] = static_cast<uint8_t>(10 * (y / side * columns + x / side) + 5);
   }
   return picture;
 }
@@ -345,8 +312,10 @@ std::vector<int> reds(const PixelValues& values, double mean, double std) {
 }
 
 TEST(ImageProcessor, TilesComeInTheOrderOfTheFamilies) {
-  const PixelValues internvl = processor_of(R"({"image_processor_type": "GotOcr2ImageProcessor", "crop_to_patches": true,
-      "size": {"height": 32, "width": 32}, "image_mean": 0.5, "image_std": 0.5})").process(squares(2, 3, 32));
+  const PixelValues internvl =
+      processor_of(R"({"image_processor_type": "GotOcr2ImageProcessor", "crop_to_patches": true,
+      "size": {"height": 32, "width": 32}, "image_mean": 0.5, "image_std": 0.5})")
+          .process(squares(2, 3, 32));
   EXPECT_EQ(internvl.values.shape(), Shape({7, 3, 32, 32}));
   EXPECT_EQ(Size(internvl.tile_rows, internvl.tile_columns), Size(2, 3));
   EXPECT_TRUE(internvl.has_overview);
@@ -354,21 +323,27 @@ TEST(ImageProcessor, TilesComeInTheOrderOfTheFamilies) {
   colours.pop_back();
   EXPECT_EQ(colours, (std::vector<int>{5, 15, 25, 35, 45, 55}));
 
-  const PixelValues smol = processor_of(R"({"image_processor_type": "SmolVLMImageProcessor", "size": {"longest_edge": 96},
-      "max_image_size": {"longest_edge": 32}})").process(squares(2, 3, 32));
+  const PixelValues smol =
+      processor_of(R"({"image_processor_type": "SmolVLMImageProcessor", "size": {"longest_edge": 96},
+      "max_image_size": {"longest_edge": 32}})")
+          .process(squares(2, 3, 32));
   EXPECT_EQ(smol.values.shape(), Shape({7, 3, 32, 32}));
   EXPECT_EQ(Size(smol.tile_rows, smol.tile_columns), Size(2, 3));
   colours = reds(smol, 0.5, 0.5);
   colours.pop_back();
   EXPECT_EQ(colours, (std::vector<int>{5, 15, 25, 35, 45, 55}));
-  const PixelValues unsplit = processor_of(R"({"image_processor_type": "SmolVLMImageProcessor", "size": {"longest_edge": 96},
-      "max_image_size": {"longest_edge": 32}, "do_image_splitting": false})").process(squares(2, 3, 32));
+  const PixelValues unsplit =
+      processor_of(R"({"image_processor_type": "SmolVLMImageProcessor", "size": {"longest_edge": 96},
+      "max_image_size": {"longest_edge": 32}, "do_image_splitting": false})")
+          .process(squares(2, 3, 32));
   EXPECT_EQ(unsplit.values.shape(), Shape({1, 3, 32, 32}));
   EXPECT_EQ(unsplit.tile_rows, 0);
 
-  const PixelValues next = processor_of(R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 32},
+  const PixelValues next =
+      processor_of(R"({"image_processor_type": "LlavaNextImageProcessor", "size": {"shortest_edge": 32},
       "crop_size": {"height": 32, "width": 32}, "image_grid_pinpoints": [[32, 64], [64, 32], [64, 96]], "image_mean": 0.5,
-      "image_std": 0.5})").process(squares(2, 3, 32));
+      "image_std": 0.5})")
+          .process(squares(2, 3, 32));
   EXPECT_EQ(next.values.shape(), Shape({7, 3, 32, 32}));
   colours = reds(next, 0.5, 0.5);
   colours.erase(colours.begin());  // the whole comes first
@@ -389,7 +364,8 @@ TEST(ImageProcessor, TilesComeInTheOrderOfTheFamilies) {
 TEST(ImageProcessor, PatchesLieAsTheTowersWantThem) {
   // SigLIP 2: row by row, colours together.
   const PixelValues rows = processor_of(R"({"image_processor_type": "Siglip2ImageProcessor", "patch_size": 4,
-      "max_num_patches": 24, "do_normalize": false, "do_rescale": false})").process(drawn_picture());
+      "max_num_patches": 24, "do_normalize": false, "do_rescale": false})")
+                               .process(drawn_picture());
   EXPECT_EQ(rows.values.shape(), Shape({24, 48}));
   ASSERT_EQ(rows.grids.size(), 1u);
   EXPECT_EQ(Size(rows.grids[0].height, rows.grids[0].width), Size(4, 6));
@@ -422,8 +398,8 @@ TEST(ImageProcessor, PatchesLieAsTheTowersWantThem) {
       }
     }
   }
-  EXPECT_ERROR(qwen.process_video(std::vector<Picture>{drawn, plain_picture(3, 3, 0, 0, 0)}, 64, 4096, true), kInvalidArgument,
-               "a video has frames of 24 x 16 and of 3 x 3");
+  EXPECT_ERROR(qwen.process_video(std::vector<Picture>{drawn, plain_picture(3, 3, 0, 0, 0)}, 64, 4096, true),
+               kInvalidArgument, "a video has frames of 24 x 16 and of 3 x 3");
 }
 
 TEST(ImageProcessor, FilesOfFoldersAreFound) {
@@ -431,7 +407,8 @@ TEST(ImageProcessor, FilesOfFoldersAreFound) {
   EXPECT_FALSE(ImageProcessorConfig::is_in(folder.path()));
   std::ofstream(folder.path() / "preprocessor_config.json")
       << R"({"image_processor_type": "PixtralImageProcessor", "patch_size": {"height": 14, "width": 14}, "size": {"longest_edge": 1540}})";
-  std::ofstream(folder.path() / "processor_config.json") << R"({"patch_size": 14, "spatial_merge_size": 2, "processor_class": "PixtralProcessor"})";
+  std::ofstream(folder.path() / "processor_config.json")
+      << R"({"patch_size": 14, "spatial_merge_size": 2, "processor_class": "PixtralProcessor"})";
   EXPECT_TRUE(ImageProcessorConfig::is_in(folder.path()));
   const ImageProcessorConfig pixtral = ImageProcessorConfig::load(folder.path());
   EXPECT_EQ(pixtral.patch * pixtral.merge, 28);
@@ -453,24 +430,31 @@ TEST(ImageProcessor, WhatIsNotUnderstoodIsRefused) {
            Row{R"({"size": 3})", ErrorCode::kBadFile, "has no 'image_processor_type'"},
            Row{R"({"image_processor_type": "FuyuImageProcessor"})", ErrorCode::kUnsupported,
                "the image processor 'FuyuImageProcessor' is not supported; known: CLIPImageProcessor, "},
-           Row{R"({"image_processor_type": "CLIPImageProcessor", "size": {"longest_edge": 7}})", ErrorCode::kUnsupported,
-               "'size' has 'longest_edge', which CLIPImageProcessor does not take"},
+           Row{R"({"image_processor_type": "CLIPImageProcessor", "size": {"longest_edge": 7}})",
+               ErrorCode::kUnsupported, "'size' has 'longest_edge', which CLIPImageProcessor does not take"},
            Row{R"({"image_processor_type": "ViTImageProcessor", "size": {"shortest_edge": 7, "longest_edge": 9}})",
                ErrorCode::kUnsupported, "is not one of {height, width}, {shortest_edge} and {longest_edge}"},
-           Row{R"({"image_processor_type": "ViTImageProcessor", "size": 100000})", ErrorCode::kBadFile, "'size' is 100000, expected 1 to"},
-           Row{R"({"image_processor_type": "ViTImageProcessor", "resample": 6})", ErrorCode::kBadFile, "'resample' is 6, expected 0 to 5"},
-           Row{R"({"image_processor_type": "ViTImageProcessor", "image_mean": [1, 2]})", ErrorCode::kBadFile, "has 2 numbers, expected 3"},
-           Row{R"({"image_processor_type": "ViTImageProcessor", "image_std": [1, 0, 1]})", ErrorCode::kBadFile, "has a 0"},
-           Row{R"({"image_processor_type": "ViTImageProcessor", "rescale_factor": 0})", ErrorCode::kBadFile, "expected more than 0"},
-           Row{R"({"image_processor_type": "LlavaNextImageProcessor", "image_grid_pinpoints": []})", ErrorCode::kBadFile, "is empty"},
-           Row{R"({"image_processor_type": "Lfm2VlImageProcessor", "min_tiles": 5, "max_tiles": 4})", ErrorCode::kBadFile,
-               "wants at least 5 tiles and at most 4"},
+           Row{R"({"image_processor_type": "ViTImageProcessor", "size": 100000})", ErrorCode::kBadFile,
+               "'size' is 100000, expected 1 to"},
+           Row{R"({"image_processor_type": "ViTImageProcessor", "resample": 6})", ErrorCode::kBadFile,
+               "'resample' is 6, expected 0 to 5"},
+           Row{R"({"image_processor_type": "ViTImageProcessor", "image_mean": [1, 2]})", ErrorCode::kBadFile,
+               "has 2 numbers, expected 3"},
+           Row{R"({"image_processor_type": "ViTImageProcessor", "image_std": [1, 0, 1]})", ErrorCode::kBadFile,
+               "has a 0"},
+           Row{R"({"image_processor_type": "ViTImageProcessor", "rescale_factor": 0})", ErrorCode::kBadFile,
+               "expected more than 0"},
+           Row{R"({"image_processor_type": "LlavaNextImageProcessor", "image_grid_pinpoints": []})",
+               ErrorCode::kBadFile, "is empty"},
+           Row{R"({"image_processor_type": "Lfm2VlImageProcessor", "min_tiles": 5, "max_tiles": 4})",
+               ErrorCode::kBadFile, "wants at least 5 tiles and at most 4"},
        }) {
     SCOPED_TRACE(row.json);
     expect_error([&] { config_of(row.json); }, row.code, row.sentence);
   }
-  EXPECT_ERROR(processor_of(R"({"image_processor_type": "Qwen2VLImageProcessor", "min_pixels": 9000, "max_pixels": 10})"),
-               kInvalidArgument, "at least 9000 pixels and at most 10");
+  EXPECT_ERROR(
+      processor_of(R"({"image_processor_type": "Qwen2VLImageProcessor", "min_pixels": 9000, "max_pixels": 10})"),
+      kInvalidArgument, "at least 9000 pixels and at most 10");
   const ImageProcessor clip = processor_of(R"({"image_processor_type": "CLIPImageProcessor"})");
   EXPECT_ERROR(clip.process(Picture()), kInvalidArgument, "a picture of 0 x 0");
   EXPECT_ERROR(clip.process(plain_picture(1, 90000, 1, 2, 3)), kInvalidArgument,

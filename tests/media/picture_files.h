@@ -18,7 +18,8 @@ inline std::string picture_bytes(const std::string& name) {
   std::ifstream file(picture_file(name), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
-inline Picture picture_of(const std::string& bytes, const std::string& name = "picture", const PictureLimits& limits = {}) {
+inline Picture picture_of(const std::string& bytes, const std::string& name = "picture",
+                          const PictureLimits& limits = {}) {
   return read_picture(std::as_bytes(std::span(bytes)), name, limits);
 }
 

@@ -52,7 +52,8 @@ Picture blocks(int hidden) {
   for (int y = 0; y < 16; ++y) {
     for (int x = 0; x < 24; ++x) {
       const int i = x / 6 + 4 * (y / 4);
-      const uint8_t colour[3] = {static_cast<uint8_t>(i * 16), static_cast<uint8_t>(255 - i * 16), static_cast<uint8_t>(i * 7)};
+      const uint8_t colour[3] = {static_cast<uint8_t>(i * 16), static_cast<uint8_t>(255 - i * 16),
+                                 static_cast<uint8_t>(i * 7)};
       for (int c = 0; c < 3; ++c) picture.row(y)[3 * x + c] = i == hidden ? uint8_t{255} : colour[c];
     }
   }
@@ -75,17 +76,28 @@ TEST(Picture, EveryKindIsReadAsItWasDrawn) {
     int tolerance;
   };
   const Row rows[] = {
-      {"rgb.png", "PNG", drawn_picture(), 0},        {"rgba.png", "PNG", on_white(), 0},
-      {"grey-alpha.png", "PNG", on_white(true), 0},  {"palette.png", "PNG", blocks(5), 0},
-      {"srgb.png", "PNG", drawn_picture(), 0},       {"photo.jpg", "JPEG", expected_of("photo.jpg"), 0},
-      {"444.jpg", "JPEG", expected_of("444.jpg"), 0}, {"progressive.jpg", "JPEG", expected_of("progressive.jpg"), 0},
-      {"grey.jpg", "JPEG", expected_of("grey.jpg"), 0}, {"cmyk.jpg", "JPEG", expected_of("cmyk.jpg"), 0},
-      {"rgb.webp", "WebP", drawn_picture(), 0},      {"rgba.webp", "WebP", on_white(), 0},
-      {"photo.webp", "WebP", expected_of("photo.webp"), 0}, {"palette.gif", "GIF", blocks(5), 0},
-      {"interlaced.gif", "GIF", blocks(-1), 0},      {"24.bmp", "BMP", drawn_picture(), 0},
-      {"8.bmp", "BMP", blocks(-1), 0},               {"lzw.tif", "TIFF", drawn_picture(), 0},
-      {"rgba.tif", "TIFF", on_white(), 1},           {"palette.tif", "TIFF", blocks(-1), 0},
-      {"rgb.heic", "HEIF", drawn_picture(), 4},      {"rgba.avif", "AVIF", on_white(), 4},
+      {"rgb.png", "PNG", drawn_picture(), 0},
+      {"rgba.png", "PNG", on_white(), 0},
+      {"grey-alpha.png", "PNG", on_white(true), 0},
+      {"palette.png", "PNG", blocks(5), 0},
+      {"srgb.png", "PNG", drawn_picture(), 0},
+      {"photo.jpg", "JPEG", expected_of("photo.jpg"), 0},
+      {"444.jpg", "JPEG", expected_of("444.jpg"), 0},
+      {"progressive.jpg", "JPEG", expected_of("progressive.jpg"), 0},
+      {"grey.jpg", "JPEG", expected_of("grey.jpg"), 0},
+      {"cmyk.jpg", "JPEG", expected_of("cmyk.jpg"), 0},
+      {"rgb.webp", "WebP", drawn_picture(), 0},
+      {"rgba.webp", "WebP", on_white(), 0},
+      {"photo.webp", "WebP", expected_of("photo.webp"), 0},
+      {"palette.gif", "GIF", blocks(5), 0},
+      {"interlaced.gif", "GIF", blocks(-1), 0},
+      {"24.bmp", "BMP", drawn_picture(), 0},
+      {"8.bmp", "BMP", blocks(-1), 0},
+      {"lzw.tif", "TIFF", drawn_picture(), 0},
+      {"rgba.tif", "TIFF", on_white(), 1},
+      {"palette.tif", "TIFF", blocks(-1), 0},
+      {"rgb.heic", "HEIF", drawn_picture(), 4},
+      {"rgba.avif", "AVIF", on_white(), 4},
   };
   int read = 0;
   for (const Row& row : rows) {
@@ -132,8 +144,13 @@ TEST(Picture, ProfilesAreConvertedToSrgb) {
 std::string exif(int orientation, bool is_little) {
   std::string tiff = is_little ? std::string("II*\0\x08\0\0\0", 8) : std::string("MM\0*\0\0\0\x08", 8);
   const char value = static_cast<char>(orientation);
-  tiff += is_little ? std::string("\x02\0\x0F\x01\x02\0\x01\0\0\0A\0\0\0\x12\x01\x03\0\x01\0\0\0", 22) + value + std::string(7, '\0')
-                    : std::string("\0\x02\x01\x0F\0\x02\0\0\0\x01""A\0\0\0\x01\x12\0\x03\0\0\0\x01\0", 23) + value + std::string(6, '\0');
+  tiff += is_little ? std::string("\x02\0\x0F\x01\x02\0\x01\0\0\0A\0\0\0\x12\x01\x03\0\x01\0\0\0", 22) + value +
+                          std::string(7, '\0')
+                    : std::string(
+                          "\0\x02\x01\x0F\0\x02\0\0\0\x01"
+                          "A\0\0\0\x01\x12\0\x03\0\0\0\x01\0",
+                          23) +
+                          value + std::string(6, '\0');
   return tiff;
 }
 
@@ -145,7 +162,8 @@ TEST(Picture, OrientationOfTheCameraIsUndone) {
     for (const bool is_little : {true, false}) {
       const std::string tiff = exif(orientation, is_little);
       EXPECT_EQ(exif_orientation(std::as_bytes(std::span(tiff))), known);
-      for (size_t size = 0; size < tiff.size() - 6; ++size) exif_orientation(std::as_bytes(std::span(tiff)).first(size));
+      for (size_t size = 0; size < tiff.size() - 6; ++size)
+        exif_orientation(std::as_bytes(std::span(tiff)).first(size));
     }
     Picture picture = plain;
     make_upright(picture, known);
@@ -155,7 +173,8 @@ TEST(Picture, OrientationOfTheCameraIsUndone) {
       for (int x = 0; x < 24; ++x) {
         const int left = 23 - x, up = 15 - y;
         // Where a stored pixel is shown, from the table of the standard.
-        const std::pair<int, int> to[] = {{x, y}, {left, y}, {left, up}, {x, up}, {y, x}, {up, x}, {up, left}, {y, left}};
+        const std::pair<int, int> to[] = {{x, y}, {left, y}, {left, up}, {x, up},
+                                          {y, x}, {up, x},   {up, left}, {y, left}};
         const auto [to_x, to_y] = to[known - 1];
         ASSERT_EQ(std::memcmp(picture.row(to_y) + 3 * to_x, plain.row(y) + 3 * x, 3), 0) << x << ", " << y;
       }
@@ -164,7 +183,8 @@ TEST(Picture, OrientationOfTheCameraIsUndone) {
     std::string jpeg = picture_bytes("444.jpg");
     const std::string segment = std::string("Exif\0\0", 6) + exif(orientation, true);
     const size_t length = segment.size() + 2;
-    jpeg.insert(2, std::string("\xFF\xE1") + static_cast<char>(length >> 8) + static_cast<char>(length & 255) + segment);
+    jpeg.insert(2,
+                std::string("\xFF\xE1") + static_cast<char>(length >> 8) + static_cast<char>(length & 255) + segment);
     Picture expected = expected_of("444.jpg");
     make_upright(expected, known);
     EXPECT_EQ(difference(picture_of(jpeg), expected), 0);
@@ -181,10 +201,11 @@ std::string little(uint32_t value, int bytes) {
 std::string bmp(int width, int height, int bits, int compression, const std::string& between, const std::string& pixels,
                 uint32_t colours = 0) {
   const size_t at = 54 + between.size();
-  return "BM" + little(static_cast<uint32_t>(at + pixels.size()), 4) + little(0, 4) + little(static_cast<uint32_t>(at), 4) + little(40, 4) +
-         little(static_cast<uint32_t>(width), 4) + little(static_cast<uint32_t>(height), 4) + little(1, 2) +
-         little(static_cast<uint32_t>(bits), 2) + little(static_cast<uint32_t>(compression), 4) + little(0, 12) + little(colours, 4) +
-         little(0, 4) + between + pixels;
+  return "BM" + little(static_cast<uint32_t>(at + pixels.size()), 4) + little(0, 4) +
+         little(static_cast<uint32_t>(at), 4) + little(40, 4) + little(static_cast<uint32_t>(width), 4) +
+         little(static_cast<uint32_t>(height), 4) + little(1, 2) + little(static_cast<uint32_t>(bits), 2) +
+         little(static_cast<uint32_t>(compression), 4) + little(0, 12) + little(colours, 4) + little(0, 4) + between +
+         pixels;
 }
 
 TEST(Picture, BmpInItsOtherForms) {
@@ -195,7 +216,8 @@ TEST(Picture, BmpInItsOtherForms) {
   // 5 bits each, from the top: red, green, blue.
   EXPECT_EQ(pixels(bmp(3, -1, 16, 0, "", little(31 << 10, 2) + little(31 << 5, 2) + little(16, 2) + "..")),
             (std::vector<int>{255, 0, 0, 0, 255, 0, 0, 0, 132}));
-  EXPECT_EQ(pixels(bmp(2, 1, 16, 3, little(0xF800, 4) + little(0x07E0, 4) + little(0x001F, 4), little(0xF800, 2) + little(0x07FF, 2))),
+  EXPECT_EQ(pixels(bmp(2, 1, 16, 3, little(0xF800, 4) + little(0x07E0, 4) + little(0x001F, 4),
+                       little(0xF800, 2) + little(0x07FF, 2))),
             (std::vector<int>{255, 0, 0, 0, 255, 255}));
   EXPECT_EQ(pixels(bmp(1, -2, 32, 0, "", little(0x00FF8001, 4) + little(0xFF000002, 4))),
             (std::vector<int>{255, 128, 1, 0, 0, 2}));
@@ -231,10 +253,12 @@ TEST(Picture, DamageGetsASentence) {
       {bmp(65535, 65535, 24, 0, "", "...."), ErrorCode::kInvalidArgument,
        "x: the picture has 65535 x 65535 pixels, more than the limit of 134217728"},
       {bmp(4, 4, 7, 0, "", "...."), ErrorCode::kBadFile, "x: the BMP has 7 bits a pixel"},
-      {bmp(4, 4, 8, 5, "", "...."), ErrorCode::kUnsupported, "x: the BMP has compression 5 of 8 bits, which is not read"},
+      {bmp(4, 4, 8, 5, "", "...."), ErrorCode::kUnsupported,
+       "x: the BMP has compression 5 of 8 bits, which is not read"},
       {bmp(1, 1, 8, 0, palette, "\x02...", 2), ErrorCode::kBadFile, "x: the BMP has colour 2 of 2"},
       {bmp(1, 1, 8, 0, palette, "....", 999), ErrorCode::kBadFile, "x: the BMP of 8 bits has 999 colours"},
-      {bmp(1, 1, 8, 1, palette, std::string("\x02\x01", 2), 2), ErrorCode::kBadFile, "x: the BMP has a run that leaves the picture"},
+      {bmp(1, 1, 8, 1, palette, std::string("\x02\x01", 2), 2), ErrorCode::kBadFile,
+       "x: the BMP has a run that leaves the picture"},
       {bmp(2, 2, 8, 1, palette, std::string("\x02\x01", 2), 2), ErrorCode::kBadFile, "x: the BMP ends early, in row 0"},
       {gif.substr(0, 9), ErrorCode::kBadFile, "x: the GIF ends inside its header"},
       {gif.substr(0, 30), ErrorCode::kBadFile, "x: the GIF ends inside a palette"},
@@ -254,11 +278,13 @@ TEST(Picture, DamageInTheKindsOfLibrariesGetsASentence) {
     double keep;  // the part of the file that is left
     const char* sentence;
   };
-  for (const Row& row : {Row{"rgb.png", 0.7, "x: the PNG of 24 x 16 cannot be decoded: "}, Row{"rgb.png", 0.2, "x: the PNG cannot be read: "},
-                         Row{"photo.jpg", 0.95, "x: the JPEG of 24 x 16 cannot be decoded: "},
-                         Row{"photo.jpg", 0.2, "x: the JPEG cannot be read: "}, Row{"rgb.webp", 0.9, "x: the WebP "},
-                         Row{"rgb.webp", 0.25, "x: the WebP ends early"}, Row{"lzw.tif", 0.5, "x: the TIFF cannot be decoded: "},
-                         Row{"rgb.heic", 0.9, "x: the HEIF cannot be decoded: "}}) {
+  for (const Row& row :
+       {Row{"rgb.png", 0.7, "x: the PNG of 24 x 16 cannot be decoded: "},
+        Row{"rgb.png", 0.2, "x: the PNG cannot be read: "},
+        Row{"photo.jpg", 0.95, "x: the JPEG of 24 x 16 cannot be decoded: "},
+        Row{"photo.jpg", 0.2, "x: the JPEG cannot be read: "}, Row{"rgb.webp", 0.9, "x: the WebP "},
+        Row{"rgb.webp", 0.25, "x: the WebP ends early"}, Row{"lzw.tif", 0.5, "x: the TIFF cannot be decoded: "},
+        Row{"rgb.heic", 0.9, "x: the HEIF cannot be decoded: "}}) {
     SCOPED_TRACE(row.name);
     if (!can_read(row.name)) continue;
     const std::string bytes = picture_bytes(row.name);
@@ -269,8 +295,8 @@ TEST(Picture, DamageInTheKindsOfLibrariesGetsASentence) {
 
 // A file of each kind cut everywhere and with bytes changed: a picture or a sentence, nothing else.
 TEST(Picture, NothingElseComesOfDamage) {
-  for (const char* name : {"rgba.png", "progressive.jpg", "cmyk.jpg", "rgba.webp", "photo.webp", "steps.webp", "interlaced.gif",
-                           "steps.gif", "8.bmp", "lzw.tif", "rgba.tif", "rgba.avif", "swapped.png"}) {
+  for (const char* name : {"rgba.png", "progressive.jpg", "cmyk.jpg", "rgba.webp", "photo.webp", "steps.webp",
+                           "interlaced.gif", "steps.gif", "8.bmp", "lzw.tif", "rgba.tif", "rgba.avif", "swapped.png"}) {
     SCOPED_TRACE(name);
     if (!can_read(name)) continue;
     const std::string good = picture_bytes(name);
@@ -302,12 +328,14 @@ TEST(Picture, NothingElseComesOfDamage) {
 TEST(Picture, LimitsComeBeforeMemory) {
   PictureLimits limits;
   limits.max_pixels = 24 * 16 - 1;
-  for (const char* name : {"rgb.png", "photo.jpg", "rgb.webp", "steps.webp", "palette.gif", "24.bmp", "lzw.tif", "rgb.heic"}) {
+  for (const char* name :
+       {"rgb.png", "photo.jpg", "rgb.webp", "steps.webp", "palette.gif", "24.bmp", "lzw.tif", "rgb.heic"}) {
     SCOPED_TRACE(name);
     if (!can_read(name)) continue;
     if (std::string_view(name) == "steps.webp") limits.max_pixels = 8 * 6 - 1;
     const std::string bytes = picture_bytes(name);
-    expect_error([&] { picture_of(bytes, "x", limits); }, ErrorCode::kInvalidArgument, "pixels, more than the limit of");
+    expect_error([&] { picture_of(bytes, "x", limits); }, ErrorCode::kInvalidArgument,
+                 "pixels, more than the limit of");
     limits.max_pixels = 24 * 16 - 1;
   }
   limits.max_bytes = 10;

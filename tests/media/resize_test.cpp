@@ -18,45 +18,29 @@ uint64_t fnv(std::span<const uint8_t> bytes) {
   return hash;
 }
 
-// What Pillow 9.4 makes of noise (arithmetic 0), and what a plain transcription of torchvision's arithmetic does (1), which
-// agrees with the reference of the image processors.
+// What Pillow 9.4 makes of noise (arithmetic 0), and what a plain transcription of torchvision's arithmetic does (1),
+// which agrees with the reference of the image processors.
 struct Row {
   int width, height, new_width, new_height, filter, arithmetic;
   uint64_t hash;
 };
 const Row kRows[] = {
-    {133, 97, 64, 65, 0, 0, 0xf7a4e9a945814ef0},
-    {133, 97, 64, 65, 1, 0, 0x0b8707a408fe38f0},
-    {133, 97, 64, 65, 2, 0, 0xb2615470ede88f95},
-    {133, 97, 64, 65, 3, 0, 0x4b29d8d004a1bf5a},
-    {133, 97, 64, 65, 4, 0, 0xe72090167ddafef3},
-    {133, 97, 64, 65, 5, 0, 0x2887aa0716128195},
-    {133, 97, 64, 65, 2, 1, 0x0972e31c62c9b6b1},
-    {133, 97, 64, 65, 3, 1, 0x6427d62733109cd4},
-    {33, 70, 100, 41, 0, 0, 0x00948727cde415d1},
-    {33, 70, 100, 41, 1, 0, 0xf3f8b15b9e798277},
-    {33, 70, 100, 41, 2, 0, 0x1c5f90db74a8c6aa},
-    {33, 70, 100, 41, 3, 0, 0xd6d53f30d79c6a7b},
-    {33, 70, 100, 41, 4, 0, 0xc665de90b5988fcd},
-    {33, 70, 100, 41, 5, 0, 0x70fe67ee38745c66},
-    {33, 70, 100, 41, 2, 1, 0xcfe9287e8653ca80},
-    {33, 70, 100, 41, 3, 1, 0xc78322090a337c8f},
-    {1, 1, 5, 3, 0, 0, 0x59d6cc1c69619c0d},
-    {1, 1, 5, 3, 1, 0, 0x59d6cc1c69619c0d},
-    {1, 1, 5, 3, 2, 0, 0x59d6cc1c69619c0d},
-    {1, 1, 5, 3, 3, 0, 0x59d6cc1c69619c0d},
-    {1, 1, 5, 3, 4, 0, 0x59d6cc1c69619c0d},
-    {1, 1, 5, 3, 5, 0, 0x59d6cc1c69619c0d},
-    {1, 1, 5, 3, 2, 1, 0x59d6cc1c69619c0d},
-    {1, 1, 5, 3, 3, 1, 0x59d6cc1c69619c0d},
-    {90, 31, 2, 31, 0, 0, 0x0aaf6a531cb6293a},
-    {90, 31, 2, 31, 1, 0, 0x8ea6a3146384621b},
-    {90, 31, 2, 31, 2, 0, 0xf2c6c1b03d8d5686},
-    {90, 31, 2, 31, 3, 0, 0xd550b1ef5670afa3},
-    {90, 31, 2, 31, 4, 0, 0xf559b5b14d471045},
-    {90, 31, 2, 31, 5, 0, 0xb60f44e38131c06d},
-    {90, 31, 2, 31, 2, 1, 0x701faf9af9638179},
-    {90, 31, 2, 31, 3, 1, 0xd550b1ef5670afa3},
+    {133, 97, 64, 65, 0, 0, 0xf7a4e9a945814ef0}, {133, 97, 64, 65, 1, 0, 0x0b8707a408fe38f0},
+    {133, 97, 64, 65, 2, 0, 0xb2615470ede88f95}, {133, 97, 64, 65, 3, 0, 0x4b29d8d004a1bf5a},
+    {133, 97, 64, 65, 4, 0, 0xe72090167ddafef3}, {133, 97, 64, 65, 5, 0, 0x2887aa0716128195},
+    {133, 97, 64, 65, 2, 1, 0x0972e31c62c9b6b1}, {133, 97, 64, 65, 3, 1, 0x6427d62733109cd4},
+    {33, 70, 100, 41, 0, 0, 0x00948727cde415d1}, {33, 70, 100, 41, 1, 0, 0xf3f8b15b9e798277},
+    {33, 70, 100, 41, 2, 0, 0x1c5f90db74a8c6aa}, {33, 70, 100, 41, 3, 0, 0xd6d53f30d79c6a7b},
+    {33, 70, 100, 41, 4, 0, 0xc665de90b5988fcd}, {33, 70, 100, 41, 5, 0, 0x70fe67ee38745c66},
+    {33, 70, 100, 41, 2, 1, 0xcfe9287e8653ca80}, {33, 70, 100, 41, 3, 1, 0xc78322090a337c8f},
+    {1, 1, 5, 3, 0, 0, 0x59d6cc1c69619c0d},      {1, 1, 5, 3, 1, 0, 0x59d6cc1c69619c0d},
+    {1, 1, 5, 3, 2, 0, 0x59d6cc1c69619c0d},      {1, 1, 5, 3, 3, 0, 0x59d6cc1c69619c0d},
+    {1, 1, 5, 3, 4, 0, 0x59d6cc1c69619c0d},      {1, 1, 5, 3, 5, 0, 0x59d6cc1c69619c0d},
+    {1, 1, 5, 3, 2, 1, 0x59d6cc1c69619c0d},      {1, 1, 5, 3, 3, 1, 0x59d6cc1c69619c0d},
+    {90, 31, 2, 31, 0, 0, 0x0aaf6a531cb6293a},   {90, 31, 2, 31, 1, 0, 0x8ea6a3146384621b},
+    {90, 31, 2, 31, 2, 0, 0xf2c6c1b03d8d5686},   {90, 31, 2, 31, 3, 0, 0xd550b1ef5670afa3},
+    {90, 31, 2, 31, 4, 0, 0xf559b5b14d471045},   {90, 31, 2, 31, 5, 0, 0xb60f44e38131c06d},
+    {90, 31, 2, 31, 2, 1, 0x701faf9af9638179},   {90, 31, 2, 31, 3, 1, 0xd550b1ef5670afa3},
 };
 
 TEST(Resize, IsPillowsAndTorchvisionsByteForByte) {
@@ -74,7 +58,8 @@ TEST(Resize, IsPillowsAndTorchvisionsByteForByte) {
 TEST(Resize, KeepsWhatHasTheSizeAlready) {
   const Picture picture = noisy_picture(31, 17);
   EXPECT_EQ(resize(picture, 31, 17, ResizeFilter::kLanczos).rgb, picture.rgb);
-  EXPECT_EQ(resize(plain_picture(40, 3, 7, 8, 255), 9, 70, ResizeFilter::kLanczos).rgb, plain_picture(9, 70, 7, 8, 255).rgb);
+  EXPECT_EQ(resize(plain_picture(40, 3, 7, 8, 255), 9, 70, ResizeFilter::kLanczos).rgb,
+            plain_picture(9, 70, 7, 8, 255).rgb);
   EXPECT_ERROR(resize(picture, 0, 17, ResizeFilter::kBicubic), kInvalidArgument, "31 x 17 cannot become one of 0 x 17");
 }
 
@@ -110,7 +95,8 @@ TEST(TransposeBytes, TurnsRowsIntoColumns) {
   on_every_target([](const std::string& target) {
     SCOPED_TRACE(target);
     const Picture in = noisy_picture(25, 40);
-    for (const auto& [rows, columns] : {std::pair(1, 1), std::pair(16, 16), std::pair(17, 33), std::pair(40, 75), std::pair(32, 70)}) {
+    for (const auto& [rows, columns] :
+         {std::pair(1, 1), std::pair(16, 16), std::pair(17, 33), std::pair(40, 75), std::pair(32, 70)}) {
       std::vector<uint8_t> out(static_cast<size_t>(columns) * 41, 0);
       transpose_bytes(in.rgb.data(), 75, rows, columns, out.data(), 41);
       for (int row = 0; row < rows; ++row) {
@@ -140,7 +126,8 @@ TEST(ResizePlanes, IsTorchs) {
     }
   }
   EXPECT_EQ(at, bytes.size());
-  EXPECT_ERROR(resize_planes(planes, 2, 13, 17, 3, 3, ResizeFilter::kLanczos), kInvalidArgument, "bilinear or the bicubic");
+  EXPECT_ERROR(resize_planes(planes, 2, 13, 17, 3, 3, ResizeFilter::kLanczos), kInvalidArgument,
+               "bilinear or the bicubic");
   EXPECT_ERROR(resize_planes(planes, 3, 13, 17, 3, 3, ResizeFilter::kBilinear), kInvalidArgument, "are not 3 planes");
 }
 

@@ -42,7 +42,7 @@ TEST(ChosenFrames, AreSpreadAsNumpyDoes) {
   EXPECT_EQ(chosen_frames(24, 12, by_rate(2)), (Indices{0, 8, 15, 23}));
   EXPECT_EQ(chosen_frames(24, 12, by_rate(0.1, 4)), (Indices{0, 8, 15, 23}));
   EXPECT_EQ(chosen_frames(24, 12, by_rate(100, 4, 3)), (Indices{0, 12, 23}));  // 11.5 goes to the even one
-  EXPECT_EQ(chosen_frames(48, 0, by_rate(1)), (Indices{0, 47}));              // as if 24 a second
+  EXPECT_EQ(chosen_frames(48, 0, by_rate(1)), (Indices{0, 47}));               // as if 24 a second
   EXPECT_TRUE(chosen_frames(0, 0, {}).empty());
   FrameChoice both = by_rate(1);
   both.count = 3;
@@ -147,13 +147,15 @@ TEST_F(FfmpegVideo, LimitsAndDamageGetASentence) {
   };
   VideoOptions options;
   options.limits.max_pixels = 48 * 32 - 1;
-  EXPECT_ERROR(read(bytes, options), kInvalidArgument, "clip: the video has 48 x 32 pixels, more than the limit of 1535");
+  EXPECT_ERROR(read(bytes, options), kInvalidArgument,
+               "clip: the video has 48 x 32 pixels, more than the limit of 1535");
   options = {};
   options.limits.max_frames = 23;
   EXPECT_ERROR(read(bytes, options), kInvalidArgument, "clip: the video has more frames than the limit of 23");
   options = {};
   options.max_total_pixels = 3 * 48 * 32;
-  EXPECT_ERROR(read(bytes, options), kInvalidArgument, "clip: 24 frames of 48 x 32 pixels are more than the limit of 4608 pixels");
+  EXPECT_ERROR(read(bytes, options), kInvalidArgument,
+               "clip: 24 frames of 48 x 32 pixels are more than the limit of 4608 pixels");
   options.prepare = [](Picture&& frame, int64_t frames) {
     EXPECT_EQ(frames, 24);
     return crop(frame, 0, 0, 16, 12);
@@ -163,7 +165,8 @@ TEST_F(FfmpegVideo, LimitsAndDamageGetASentence) {
   options.is_cancelled = [] { return true; };
   EXPECT_ERROR(read(bytes, options), kIo, "clip: reading it was cancelled");
   EXPECT_ERROR(read(bytes.substr(0, 700), {}), kBadFile, "clip: FFmpeg ");
-  EXPECT_ERROR(read("hello, world", {}), kBadFile, "clip: FFmpeg cannot open this file, which is no picture that is known");
+  EXPECT_ERROR(read("hello, world", {}), kBadFile,
+               "clip: FFmpeg cannot open this file, which is no picture that is known");
   EXPECT_ERROR(read("", {}), kBadFile, "clip: the file is empty");
   // Cut and changed everywhere: frames or a sentence.
   for (size_t at = 0; at < bytes.size(); at += 31) {

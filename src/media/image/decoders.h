@@ -26,7 +26,7 @@ enum class RawFormat {
 struct RawPicture {
   int width = 0, height = 0;
   RawFormat format = RawFormat::kRgb;
-  Pixels pixels;  // [height, width, 3 or 4]
+  Pixels pixels;                   // [height, width, 3 or 4]
   std::vector<std::byte> profile;  // ICC; empty: sRGB
   int orientation = 1;             // as EXIF numbers them
 

@@ -18,7 +18,7 @@ namespace wick {
 #if WICK_HAS_TURBOJPEG
 namespace {
 
-#define WICK_TURBOJPEG_FUNCTIONS(each) \
+#define WICK_TURBOJPEG_FUNCTIONS(each)                                                                      \
   each(tjInitDecompress) each(tjDestroy) each(tjDecompressHeader3) each(tjDecompress2) each(tjGetErrorStr2) \
       each(tjGetErrorCode)
 WICK_SYSTEM_LIBRARY(Turbojpeg, WICK_TURBOJPEG_FUNCTIONS,
@@ -62,7 +62,8 @@ void read_segments(ByteSpan bytes, RawPicture& raw) {
 
 // Cameras write bytes that nobody needs and other things that libjpeg warns of.
 bool loses_pixels(std::string_view warning) {
-  constexpr std::string_view kHarmless[] = {"extraneous bytes", "Unknown Adobe", "unknown JFIF", "Invalid SOS parameters"};
+  constexpr std::string_view kHarmless[] = {"extraneous bytes", "Unknown Adobe", "unknown JFIF",
+                                            "Invalid SOS parameters"};
   return std::none_of(std::begin(kHarmless), std::end(kHarmless),
                       [&](std::string_view known) { return warning.find(known) != std::string_view::npos; });
 }

@@ -199,7 +199,8 @@ class VideoFile {
   }
 
   void decode(FfmpegInput& input, AVCodecContext& codec, const std::vector<int64_t>& chosen) {
-    for (const int64_t frame : chosen) wanted_.emplace(table_.has_times ? time_of(static_cast<size_t>(frame)) : frame, frame);
+    for (const int64_t frame : chosen)
+      wanted_.emplace(table_.has_times ? time_of(static_cast<size_t>(frame)) : frame, frame);
     const std::vector<bool> needed = needed_packets(chosen);
     FrameKeeper keeper(name_, options_, std::ssize(chosen));
     const FfmpegPacket packet(ffmpeg_not_null(ffmpeg_library().av_packet_alloc()));
@@ -222,7 +223,8 @@ class VideoFile {
     }
     if (!wanted_.empty() && is_running) drain(codec, keeper);
     if (!wanted_.empty()) {
-      throw input.bad(cat("frame ", wanted_.begin()->second, " of the ", table_.shown.size(), " of the video cannot be decoded"));
+      throw input.bad(
+          cat("frame ", wanted_.begin()->second, " of the ", table_.shown.size(), " of the video cannot be decoded"));
     }
     std::sort(video_.frames.begin(), video_.frames.end(),
               [](const VideoFrame& a, const VideoFrame& b) { return a.seconds < b.seconds; });
@@ -247,7 +249,8 @@ class VideoFile {
   }
 
   double seconds_of(int64_t frame) const {
-    if (table_.has_times) return static_cast<double>(time_of(static_cast<size_t>(frame)) - time_of(0)) * seconds_per_tick_;
+    if (table_.has_times)
+      return static_cast<double>(time_of(static_cast<size_t>(frame)) - time_of(0)) * seconds_per_tick_;
     return video_.frames_per_second > 0 ? static_cast<double>(frame) / video_.frames_per_second : 0;
   }
 
@@ -259,17 +262,19 @@ class VideoFile {
       height_ = frame_->height;
     }
     const auto bad = [&](std::string_view what) { return Error(ErrorCode::kBadFile, cat(name_, ": ", what)); };
-    if (frame_->width < 1 || frame_->height < 1 || int64_t{frame_->width} * frame_->height > options_.limits.max_pixels) {
+    if (frame_->width < 1 || frame_->height < 1 ||
+        int64_t{frame_->width} * frame_->height > options_.limits.max_pixels) {
       throw bad(cat("a frame of the video has ", frame_->width, " x ", frame_->height, " pixels"));
     }
     const auto format = static_cast<AVPixelFormat>(frame_->format);
-    scaler_.reset(library.sws_getCachedContext(scaler_.release(), frame_->width, frame_->height, format, width_, height_,
-                                               AV_PIX_FMT_RGB24, SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_ACCURATE_RND,
-                                               nullptr, nullptr, nullptr));
+    scaler_.reset(library.sws_getCachedContext(
+        scaler_.release(), frame_->width, frame_->height, format, width_, height_, AV_PIX_FMT_RGB24,
+        SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_ACCURATE_RND, nullptr, nullptr, nullptr));
     if (!scaler_) throw bad(cat("FFmpeg cannot convert frames of its format ", frame_->format));
     const bool is_full = frame_->color_range == AVCOL_RANGE_JPEG || format == AV_PIX_FMT_YUVJ420P ||
                          format == AV_PIX_FMT_YUVJ422P || format == AV_PIX_FMT_YUVJ444P;
-    const int space = frame_->colorspace == AVCOL_SPC_UNSPECIFIED ? SWS_CS_DEFAULT : static_cast<int>(frame_->colorspace);
+    const int space =
+        frame_->colorspace == AVCOL_SPC_UNSPECIFIED ? SWS_CS_DEFAULT : static_cast<int>(frame_->colorspace);
     library.sws_setColorspaceDetails(scaler_.get(), library.sws_getCoefficients(space), is_full,
                                      library.sws_getCoefficients(SWS_CS_DEFAULT), 1, 0, 1 << 16, 1 << 16);
     Picture picture;
