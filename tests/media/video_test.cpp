@@ -69,6 +69,23 @@ TEST(Video, GifsAreComposed) {
   EXPECT_EQ(picture_of(picture_bytes("steps.gif")).row(0)[0], 0);
 }
 
+TEST(Video, SmallFilesDoNotMakeMuchWork) {
+  VideoOptions options;
+  options.limits.max_pixels = 48;
+  std::string gif = picture_bytes("steps.gif");
+  EXPECT_EQ(read_video(std::as_bytes(std::span(gif)), "clip", options).frames.size(), 6u);
+  const size_t frame = gif.find("!\xF9", 100);
+  ASSERT_NE(frame, std::string::npos);
+  const size_t end = gif.find("!\xF9", frame + 1);
+  ASSERT_NE(end, std::string::npos);
+  for (int i = 0; i < 70; ++i) gif.insert(frame, gif.substr(frame, end - frame));
+  EXPECT_ERROR(read_video(std::as_bytes(std::span(gif)), "clip", options), kInvalidArgument,
+               "clip: 65 frames of 8 x 6 pixels are more than the limit of 3072");
+  options.limits.max_frames = 60;
+  EXPECT_ERROR(read_video(std::as_bytes(std::span(gif)), "clip", options), kInvalidArgument,
+               "clip: the GIF has more frames than the limit of 60");
+}
+
 TEST(Video, WebpsAreComposed) {
   try {
     const Video video = video_of(picture_bytes("steps.webp"), by_rate(5));

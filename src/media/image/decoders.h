@@ -41,6 +41,8 @@ struct PictureFile {
   Error bad(const std::string& what) const;
   // Throws when a picture of that size is empty or above the limits.
   void check_size(int64_t width, int64_t height) const;
+  // Throws when so many frames are put together that a small file would keep the program busy for long.
+  void check_work(int frames, const RawPicture& canvas) const;
   // Memory for it, checked.
   RawPicture make(int64_t width, int64_t height, RawFormat format) const;
 };

@@ -261,6 +261,8 @@ void visit_gif(const PictureFile& file, const FrameVisitor& visit) {
           file.make(has_size ? frames.width : frame->width, has_size ? frames.height : frame->height, RawFormat::kRgba);
       std::fill(canvas.pixels.begin(), canvas.pixels.end(), uint8_t{0});
     }
+    file.check_size(frame->width, frame->height);
+    file.check_work(index, canvas);
     Pixels before;
     if (frame->disposal == 3) before = canvas.pixels;
     draw(file, frames.view(), *frame, index, canvas);

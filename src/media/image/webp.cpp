@@ -125,6 +125,7 @@ void visit_webp(const PictureFile& file, const FrameVisitor& visit) {
   read_chunks(file, canvas);
   double seconds = 0;
   for (int index = 0; index < static_cast<int>(info.frame_count); ++index) {
+    file.check_work(index, canvas);
     uint8_t* pixels = nullptr;
     int end = 0;
     if (!LibwebpDemux::get().WebPAnimDecoderGetNext(decoder.get(), &pixels, &end)) {
