@@ -73,6 +73,8 @@ class Decoder final : public LanguageModel {
   Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelOptions& options);
 
   Device device() const override { return device_; }
+  const VisionEncoder* vision() const override { return vision_.get(); }
+  void set_vision(std::shared_ptr<const VisionEncoder> vision) { vision_ = std::move(vision); }
   RecurrentState new_state() const override;
   const DecoderConfig& config() const { return config_; }
   Tensor project_to_vocab(const Tensor& rows, bool final_norm) const override;
@@ -119,6 +121,7 @@ class Decoder final : public LanguageModel {
   mutable DecodeGraphs graphs_;
   AdapterSlots adapters_;
   std::vector<int64_t> adapters_everywhere_;
+  std::shared_ptr<const VisionEncoder> vision_;  // null: it does not see
 };
 
 }  // namespace wick

@@ -16,7 +16,18 @@ namespace {
 
 const BatchHooks kNoHooks;
 
+// What a half of a layer adds, scaled.
+Tensor scaled(const Tensor& y, const Tensor& scale) { return scale.defined() ? mul(y, scale) : y; }
+
 }  // namespace
+
+Linear rows_of(const Linear& whole, int64_t begin, int64_t count) {
+  if (!whole.defined()) return {};
+  Linear part = whole;
+  part.weight = narrow(whole.weight, 0, begin, count);
+  if (whole.bias.defined()) part.bias = narrow(whole.bias, 0, begin, count);
+  return part;
+}
 
 const Tensor& EncoderStep::band(int64_t length, int64_t window) {
   Tensor& band = bands_[{length, window}];
@@ -60,6 +71,7 @@ Tensor EncoderLayer::attend(const LinearInput& input, EncoderStep& step, const R
     };
     AttentionOptions options;
     options.scale = scale;
+    options.causal = causal;
     if (relative) options.mask = step.bias(*relative, length).to_device(query.device());
     if (window > 0 && length > window + 1) options.mask = step.band(length, window).to_device(query.device());
     const Tensor part = scaled_dot_product_attention(batch(query), batch(key), batch(value), options);
@@ -80,15 +92,16 @@ Tensor EncoderLayer::operator()(const Tensor& in, EncoderStep& step, const RopeR
   const Tensor x = hooks(HookPoint::kResidPre, layer, in);
   const Tensor mid = in_scratch([&] {
     const LinearInput z{attend(normed(attn_norm, x), step, rope, interleaved, layer)};
-    if (!hooks.wants(HookPoint::kAttnOut, layer)) return sum(attn_norm, out(z, x));
-    return sum(attn_norm, add(x, hooks(HookPoint::kAttnOut, layer, out(z, {}))));
+    if (!hooks.wants(HookPoint::kAttnOut, layer) && !attn_scale.defined()) return sum(attn_norm, out(z, x));
+    return sum(attn_norm, add(x, hooks(HookPoint::kAttnOut, layer, scaled(out(z, {}), attn_scale))));
   });
   const Tensor from = hooks(HookPoint::kResidMid, layer, mid);
   return in_scratch([&] {
     const LinearInput input = normed(mlp_norm, from);
-    const Tensor made = hooks.wants(HookPoint::kMlpOut, layer)
-                            ? add(from, hooks(HookPoint::kMlpOut, layer, mlp(input, {}, hooks, layer)))
-                            : mlp(input, from, hooks, layer);
+    const bool apart = hooks.wants(HookPoint::kMlpOut, layer) || mlp_scale.defined();
+    const Tensor made =
+        apart ? add(from, hooks(HookPoint::kMlpOut, layer, scaled(mlp(input, {}, hooks, layer), mlp_scale)))
+              : mlp(input, from, hooks, layer);
     return hooks(HookPoint::kResidPost, layer, sum(mlp_norm, made));
   });
 }

@@ -86,6 +86,14 @@ void TextTask::begin(TaskHost& host) {
 
 int64_t TextTask::most_per_pass() const { return wanted_.prompt_logprobs ? kScoredChunk : Task::most_per_pass(); }
 
+int64_t TextTask::cut(const Sequence& sequence, int64_t end) const {
+  for (const InputEmbeddings& given : wanted_.embeddings) {
+    const int64_t last = given.position + given.rows.dim(0);
+    if (given.is_whole && given.position < end && end < last) return given.position > sequence.computed ? given.position : last;
+  }
+  return end;
+}
+
 int64_t TextTask::most_drafted(const Sequence& sequence) const {
   return std::min(wanted_.draft_tokens > 0 ? wanted_.draft_tokens : tools_.draft_tokens,
                   choice_of(sequence).generation.tokens_left() - 1);

@@ -16,19 +16,6 @@
 #include "tensor/create.h"
 
 namespace wick {
-namespace {
-
-// Rows of a fused weight.
-Linear part_of(const Linear& whole, int64_t begin, int64_t count) {
-  if (!whole.defined()) return {};
-  Linear part = whole;
-  part.weight = narrow(whole.weight, 0, begin, count);
-  if (whole.bias.defined()) part.bias = narrow(whole.bias, 0, begin, count);
-  return part;
-}
-
-}  // namespace
-
 TextEncoder::TextEncoder(EncoderConfig config, WeightLoader& loader, Device device)
     : config_(std::move(config)), device_(device) {
   const ArenaPause keep;
@@ -79,9 +66,9 @@ EncoderLayer TextEncoder::load_layer(int64_t index, WeightLoader& loader) const 
     layer.v = linear(names.v, inner, hidden, config_.attention_bias);
   } else {
     const Linear all = linear(names.qkv, 3 * inner, hidden, config_.attention_bias);
-    layer.q = part_of(all, 0, inner);
-    layer.k = part_of(all, inner, inner);
-    layer.v = part_of(all, 2 * inner, inner);
+    layer.q = rows_of(all, 0, inner);
+    layer.k = rows_of(all, inner, inner);
+    layer.v = rows_of(all, 2 * inner, inner);
   }
   layer.out = linear(names.out, hidden, inner, config_.attention_bias);
   layer.mlp_norm = norm(names.mlp_norm);
@@ -91,8 +78,8 @@ EncoderLayer TextEncoder::load_layer(int64_t index, WeightLoader& loader) const 
     layer.mlp.up = linear(names.up, intermediate, hidden, config_.mlp_bias);
   } else {
     const Linear both = linear(names.gate_up, 2 * intermediate, hidden, config_.mlp_bias);
-    layer.mlp.gate = part_of(both, 0, intermediate);
-    layer.mlp.up = part_of(both, intermediate, intermediate);
+    layer.mlp.gate = rows_of(both, 0, intermediate);
+    layer.mlp.up = rows_of(both, intermediate, intermediate);
   }
   layer.mlp.down = linear(names.down, hidden, intermediate, config_.mlp_bias);
   return layer;
