@@ -21,7 +21,7 @@ Tensor scaled(const Tensor& y, const Tensor& scale) { return scale.defined() ? m
 
 }  // namespace
 
-Linear rows_of(const Linear& whole, int64_t begin, int64_t count) {
+Linear weight_rows(const Linear& whole, int64_t begin, int64_t count) {
   if (!whole.defined()) return {};
   Linear part = whole;
   part.weight = narrow(whole.weight, 0, begin, count);

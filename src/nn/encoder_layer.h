@@ -30,7 +30,7 @@ struct EncoderStep {
 };
 
 // `count` rows of a fused weight, from `begin` on, with their biases.
-Linear rows_of(const Linear& whole, int64_t begin, int64_t count);
+Linear weight_rows(const Linear& whole, int64_t begin, int64_t count);
 
 // Attention in both directions and an MLP, each adding to its input: behind a norm (Whisper, ModernBERT), or with the
 // norm behind the sum (BERT). A row's result depends on its text alone, bit for bit.

@@ -66,9 +66,9 @@ EncoderLayer TextEncoder::load_layer(int64_t index, WeightLoader& loader) const 
     layer.v = linear(names.v, inner, hidden, config_.attention_bias);
   } else {
     const Linear all = linear(names.qkv, 3 * inner, hidden, config_.attention_bias);
-    layer.q = rows_of(all, 0, inner);
-    layer.k = rows_of(all, inner, inner);
-    layer.v = rows_of(all, 2 * inner, inner);
+    layer.q = weight_rows(all, 0, inner);
+    layer.k = weight_rows(all, inner, inner);
+    layer.v = weight_rows(all, 2 * inner, inner);
   }
   layer.out = linear(names.out, hidden, inner, config_.attention_bias);
   layer.mlp_norm = norm(names.mlp_norm);
@@ -78,8 +78,8 @@ EncoderLayer TextEncoder::load_layer(int64_t index, WeightLoader& loader) const 
     layer.mlp.up = linear(names.up, intermediate, hidden, config_.mlp_bias);
   } else {
     const Linear both = linear(names.gate_up, 2 * intermediate, hidden, config_.mlp_bias);
-    layer.mlp.gate = rows_of(both, 0, intermediate);
-    layer.mlp.up = rows_of(both, intermediate, intermediate);
+    layer.mlp.gate = weight_rows(both, 0, intermediate);
+    layer.mlp.up = weight_rows(both, intermediate, intermediate);
   }
   layer.mlp.down = linear(names.down, hidden, intermediate, config_.mlp_bias);
   return layer;

@@ -50,7 +50,7 @@ VisionPlan plan_projected(const Source& source, const VitConfig& tower, Projecto
   projector.family = source.family;
   projector.hidden = source.hidden;
   if (projector.layers == 0) projector.layers = tower.layers;
-  const PatchGrid grid = tower.grid;
+  const GridSize grid = tower.grid;
   if (!tower.flat_patches && (grid.rows % projector.join != 0 || grid.columns % projector.join != 0)) {
     throw bad_setting(cat(grid.columns, " x ", grid.rows, " patches do not divide into blocks of ", projector.join));
   }

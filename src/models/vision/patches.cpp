@@ -56,7 +56,7 @@ Tensor patches_of(const Tensor& pixels, int64_t side) {
   return reshape(permute(cut, {0, 2, 4, 1, 3, 5}), {pictures * (height / side) * (width / side), -1});
 }
 
-Tensor resize_grid(const Tensor& table, PatchGrid from, PatchGrid to, GridResize how) {
+Tensor resize_grid(const Tensor& table, GridSize from, GridSize to, GridResize how) {
   if (from == to) return table;
   const int64_t width = table.dim(1);
   const Tensor image = permute(reshape(table, {1, from.rows, from.columns, width}), {0, 3, 1, 2}).contiguous();
@@ -79,13 +79,13 @@ Tensor resize_grid(const Tensor& table, PatchGrid from, PatchGrid to, GridResize
   return reshape(permute(resized, {0, 2, 3, 1}), {to.count(), width});
 }
 
-Tensor join_blocks(const Tensor& rows, PatchGrid grid, int64_t side) {
+Tensor join_blocks(const Tensor& rows, GridSize grid, int64_t side) {
   const int64_t width = rows.dim(1), pictures = rows.dim(0) / std::max<int64_t>(grid.count(), 1);
   const Tensor cut = reshape(rows, {pictures, grid.rows / side, side, grid.columns / side, side, width});
   return reshape(permute(cut, {0, 1, 3, 2, 4, 5}), {-1, side * side * width});
 }
 
-Tensor block_order(PatchGrid grid, int64_t side) {
+Tensor block_order(GridSize grid, int64_t side) {
   std::vector<int64_t> order;
   order.reserve(static_cast<size_t>(grid.count()));
   for (int64_t row = 0; row < grid.rows; row += side) {

@@ -12,7 +12,7 @@ namespace wick {
 namespace {
 
 // Blocks of side x side rows of each picture [pictures * grid.count(), width] as their mean.
-Tensor mean_of_blocks(const Tensor& rows, PatchGrid grid, int64_t side) {
+Tensor mean_of_blocks(const Tensor& rows, GridSize grid, int64_t side) {
   const int64_t pictures = rows.dim(0) / grid.count(), width = rows.dim(1);
   const Tensor cut = reshape(rows, {pictures * grid.rows / side, side, grid.columns / side, side, width});
   return reshape(mean(cut, {1, 3}), {-1, width});
@@ -48,7 +48,7 @@ ProjectedVision::ProjectedVision(VitConfig tower, ProjectorConfig projector, int
   if (!to.out.empty()) out_ = loader.linear(to.out, to.hidden, to.inner, to.bias);
 }
 
-Tensor ProjectedVision::project(const Tensor& rows, PatchGrid grid) const {
+Tensor ProjectedVision::project(const Tensor& rows, GridSize grid) const {
   const ProjectorConfig& to = projector_;
   const Tensor joined = to.pooled > 0  ? mean_of_blocks(rows, grid, to.join)
                         : to.join == 1 ? rows
@@ -70,7 +70,7 @@ InputEmbeddings ProjectedVision::encode(const VisionInput& input) const {
   Arena arena;
   const ArenaScope scope(arena);
   const VitConfig& vit = tower_.config();
-  std::vector<PatchGrid> grids;
+  std::vector<GridSize> grids;
   Tensor patches = input.values;
   if (facts_.takes_patches) {
     grids.assign(static_cast<size_t>(input.frames), {input.rows, input.columns});
@@ -80,7 +80,7 @@ InputEmbeddings ProjectedVision::encode(const VisionInput& input) const {
   }
   Tensor x = tower_.run(patches, grids, projector_.layers);
   if (projector_.takes_norm) x = tower_.post_norm()(x);
-  const PatchGrid grid = grids.front();
+  const GridSize grid = grids.front();
   if (projector_.drops_class && vit.extra_rows() > 0) {
     const auto pictures = std::ssize(grids);
     const Tensor apart = reshape(x, {pictures, vit.extra_rows() + grid.count(), vit.width});

@@ -36,7 +36,7 @@ class ProjectedVision final : public VisionEncoder {
   InputEmbeddings encode(const VisionInput& input) const override;
 
  private:
-  Tensor project(const Tensor& rows, PatchGrid grid) const;
+  Tensor project(const Tensor& rows, GridSize grid) const;
 
   VitTower tower_;
   ProjectorConfig projector_;

@@ -26,7 +26,7 @@ struct Windows {
   std::vector<int64_t> lengths;
 };
 
-Windows windows_of(int64_t frames, PatchGrid joined, int64_t side, int64_t patches_each) {
+Windows windows_of(int64_t frames, GridSize joined, int64_t side, int64_t patches_each) {
   Windows windows;
   for (int64_t frame = 0; frame < frames; ++frame) {
     for (int64_t top = 0; top < joined.rows; top += side) {
@@ -140,9 +140,9 @@ EncoderLayer QwenVision::load_layer(int64_t index, WeightLoader& loader) const {
   layer.heads = config_.heads;
   layer.attn_norm = norm("norm1");
   const Linear all = loader.linear(prefix + "attn.qkv", 3 * width, width, true);
-  layer.q = rows_of(all, 0, width);
-  layer.k = rows_of(all, width, width);
-  layer.v = rows_of(all, 2 * width, width);
+  layer.q = weight_rows(all, 0, width);
+  layer.k = weight_rows(all, width, width);
+  layer.v = weight_rows(all, 2 * width, width);
   layer.out = loader.linear(prefix + "attn.proj", width, width, true);
   layer.mlp_norm = norm("norm2");
   layer.mlp.activation = config_.activation;
@@ -182,7 +182,7 @@ int64_t QwenVision::rows_of(const VisionInput& input) const {
 }
 
 RopeRows QwenVision::angles(const VisionInput& input) const {
-  const PatchGrid grid{input.rows, input.columns};
+  const GridSize grid{input.rows, input.columns};
   const Tensor order = block_order(grid, config_.join);
   const int64_t pairs = config_.width / config_.heads / 2, half = pairs / 2, count = input.values.dim(0);
   std::vector<double> frequencies;
@@ -206,7 +206,7 @@ RopeRows QwenVision::angles(const VisionInput& input) const {
 
 // The table of positions at each patch, in the order of blocks; the same in every frame.
 Tensor QwenVision::positions(const VisionInput& input) const {
-  const PatchGrid grid{input.rows, input.columns};
+  const GridSize grid{input.rows, input.columns};
   const Tensor table = resize_grid(positions_.to_device(Device::cpu()), {config_.grid, config_.grid}, grid,
                                    GridResize::kBilinearCorners);
   const Tensor frame = index_select(table, 0, block_order(grid, config_.join));
@@ -219,7 +219,7 @@ QwenVision::Layers QwenVision::run(const VisionInput& input) const {
   Arena arena;
   const ArenaScope scope(arena);
   const int64_t each = config_.join * config_.join;
-  const PatchGrid joined{input.rows / config_.join, input.columns / config_.join};
+  const GridSize joined{input.rows / config_.join, input.columns / config_.join};
   Tensor x = patches_(input.values.to_device(device_).contiguous());
   if (positions_.defined()) x = add(x, positions(input));
   RopeRows rope = angles(input);

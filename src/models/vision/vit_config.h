@@ -24,7 +24,7 @@ struct VitNames {
 struct VitConfig {
   std::string family;
   int64_t channels = 3, patch = 0, width = 0, layers = 0, heads = 0, intermediate = 0;
-  PatchGrid grid;  // of the table of positions
+  GridSize grid;  // of the table of positions
   bool has_class = false;
   int64_t registers = 0;  // rows between the class and the patches, without positions
   GridResize resize = GridResize::kNone;

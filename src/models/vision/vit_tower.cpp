@@ -57,9 +57,9 @@ EncoderLayer VitTower::load_layer(int64_t index, WeightLoader& loader) const {
     layer.v = linear(names.v, width, width, config_.qkv_bias);
   } else {
     const Linear all = linear(names.qkv, 3 * width, width, config_.qkv_bias);
-    layer.q = rows_of(all, 0, width);
-    layer.k = rows_of(all, width, width);
-    layer.v = rows_of(all, 2 * width, width);
+    layer.q = weight_rows(all, 0, width);
+    layer.k = weight_rows(all, width, width);
+    layer.v = weight_rows(all, 2 * width, width);
   }
   layer.out = linear(names.out, width, width, true);
   layer.mlp_norm = norm(names.mlp_norm);
@@ -68,8 +68,8 @@ EncoderLayer VitTower::load_layer(int64_t index, WeightLoader& loader) const {
     layer.mlp.up = linear(names.up, intermediate, width, true);
   } else {
     const Linear both = linear(names.gate_up, 2 * intermediate, width, true);
-    layer.mlp.gate = rows_of(both, 0, intermediate);
-    layer.mlp.up = rows_of(both, intermediate, intermediate);
+    layer.mlp.gate = weight_rows(both, 0, intermediate);
+    layer.mlp.up = weight_rows(both, intermediate, intermediate);
   }
   layer.mlp.down = linear(names.down, width, intermediate, true);
   if (!names.attn_scale.empty()) layer.attn_scale = loader.vector(prefix + names.attn_scale, {width});
@@ -77,11 +77,11 @@ EncoderLayer VitTower::load_layer(int64_t index, WeightLoader& loader) const {
   return layer;
 }
 
-Tensor VitTower::embed(const Tensor& patches, std::span<const PatchGrid> grids) const {
+Tensor VitTower::embed(const Tensor& patches, std::span<const GridSize> grids) const {
   const Tensor rows = patches_(patches.to_device(device_).contiguous());
   std::vector<Tensor> parts;
   int64_t row = 0;
-  for (const PatchGrid& grid : grids) {
+  for (const GridSize& grid : grids) {
     if (class_.defined()) parts.push_back(class_);
     if (registers_.defined()) parts.push_back(registers_);
     const Tensor positions =
@@ -94,12 +94,12 @@ Tensor VitTower::embed(const Tensor& patches, std::span<const PatchGrid> grids) 
   return pre_norm_(parts.size() == 1 ? parts.front() : concat(parts, 0));
 }
 
-Tensor VitTower::run(const Tensor& patches, std::span<const PatchGrid> grids, int64_t layers,
+Tensor VitTower::run(const Tensor& patches, std::span<const GridSize> grids, int64_t layers,
                      const SequenceHooks* hooks) const {
   Arena arena;
   const ArenaScope scope(arena);
   std::vector<int64_t> lengths, positions;
-  for (const PatchGrid& grid : grids) {
+  for (const GridSize& grid : grids) {
     lengths.push_back(config_.extra_rows() + grid.count());
     for (int64_t i = 0; i < lengths.back(); ++i) positions.push_back(i);
   }
@@ -114,14 +114,14 @@ Tensor VitTower::run(const Tensor& patches, std::span<const PatchGrid> grids, in
   return x.clone();
 }
 
-std::vector<PatchGrid> VitTower::grids_of(const Tensor& pixels) const {
+std::vector<GridSize> VitTower::grids_of(const Tensor& pixels) const {
   const auto wrong = [&](const std::string& what) {
     return Error(ErrorCode::kInvalidArgument, cat("pixels for a ", config_.family, " are ", what));
   };
   if (!pixels.defined() || pixels.dtype() != DType::kF32 || pixels.rank() != 4 || pixels.numel() == 0) {
     throw wrong("not f32 [pictures, channels, height, width]");
   }
-  const PatchGrid grid{pixels.dim(2) / config_.patch, pixels.dim(3) / config_.patch};
+  const GridSize grid{pixels.dim(2) / config_.patch, pixels.dim(3) / config_.patch};
   if (pixels.dim(1) != config_.channels || grid.count() < 1) {
     throw wrong(cat(pixels.shape(), ", expected ", config_.channels, " channels and sides of ", config_.patch, " or more"));
   }
@@ -129,13 +129,13 @@ std::vector<PatchGrid> VitTower::grids_of(const Tensor& pixels) const {
     throw wrong(cat(pixels.dim(3), " x ", pixels.dim(2), ", this model takes ", config_.grid.columns * config_.patch,
                     " x ", config_.grid.rows * config_.patch));
   }
-  return std::vector<PatchGrid>(static_cast<size_t>(pixels.dim(0)), grid);
+  return std::vector<GridSize>(static_cast<size_t>(pixels.dim(0)), grid);
 }
 
 Tensor VitTower::encode(const Tensor& pixels, const SequenceHooks* hooks) const {
-  const std::vector<PatchGrid> grids = grids_of(pixels);
+  const std::vector<GridSize> grids = grids_of(pixels);
   // A convolution leaves what is behind the last whole patch out.
-  const PatchGrid grid = grids.front();
+  const GridSize grid = grids.front();
   Tensor whole = narrow(pixels, 2, 0, grid.rows * config_.patch);
   whole = narrow(whole, 3, 0, grid.columns * config_.patch);
   return post_norm_(run(patches_of(whole, config_.patch), grids, layers(), hooks));

@@ -23,17 +23,17 @@ class VitTower {
   // device: of each picture its class and registers, where there are any, then its patches. Behind the first `layers`
   // layers, without the last norm. A picture's rows depend on it alone, bit for bit. Throws Error(kInvalidArgument) for
   // grids that the tower does not take.
-  Tensor run(const Tensor& patches, std::span<const PatchGrid> grids, int64_t layers,
+  Tensor run(const Tensor& patches, std::span<const GridSize> grids, int64_t layers,
              const SequenceHooks* hooks = nullptr) const;
   // All layers and the last norm, of pixels [pictures, channels, height, width].
   Tensor encode(const Tensor& pixels, const SequenceHooks* hooks = nullptr) const;
   // The grid of each picture of these pixels. Throws Error(kInvalidArgument) for pixels that the tower does not take.
-  std::vector<PatchGrid> grids_of(const Tensor& pixels) const;
+  std::vector<GridSize> grids_of(const Tensor& pixels) const;
   const Norm& post_norm() const { return post_norm_; }
 
  private:
   EncoderLayer load_layer(int64_t index, WeightLoader& loader) const;
-  Tensor embed(const Tensor& patches, std::span<const PatchGrid> grids) const;
+  Tensor embed(const Tensor& patches, std::span<const GridSize> grids) const;
 
   VitConfig config_;
   Device device_;
