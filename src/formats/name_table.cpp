@@ -570,6 +570,7 @@ constexpr ArchitectureGroups kTable[] = {
     {"qwen3_5_moe", kMoeGroups},
     {"qwen3_5_moe_text", kMoeGroups},
     {"qwen3_next", kMoeGroups},
+    {"qwen3_vl_moe_text", kMoeGroups},
 };
 
 }  // namespace
