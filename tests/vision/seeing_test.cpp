@@ -44,8 +44,8 @@ TEST_P(SeeingTest, AgreesWithPyTorch) {
   const std::vector<int32_t> tokens = reference.tokens();
   InputEmbeddings seen = vision.encode(reference.picture());
   EXPECT_EQ(seen.rows.dim(0), vision.rows_of(reference.picture()));
-  EXPECT_EQ(seen.rows.dim(0), std::count(tokens.begin(), tokens.end(), vision.facts().picture_token));
-  seen.position = place_of(tokens, vision.facts().picture_token);
+  EXPECT_EQ(seen.rows.dim(0), std::count(tokens.begin(), tokens.end(), vision.facts().tokens.picture));
+  seen.position = place_of(tokens, vision.facts().tokens.picture);
   const Tensor logits = read(model, tokens, {&seen, 1});
   EXPECT_LT(relative_error(logits, reference.logits()), GetParam().tolerance);
   EXPECT_EQ(argmax(logits, -1).to_vector<int64_t>(), argmax(reference.logits(), -1).to_vector<int64_t>());
@@ -126,7 +126,7 @@ TEST(Qwen3Vl, FramesOfAVideoAgreeWithPyTorch) {
     int64_t from = 0;
     for (int64_t frame = 0; frame < grid[0]; ++frame) {
       seen.push_back(vision.encode({narrow(patches, 0, frame * each, each).contiguous(), 1, grid[1], grid[2]}));
-      seen.back().position = place_of(tokens, *vision.facts().video_token, from);
+      seen.back().position = place_of(tokens, *vision.facts().tokens.video, from);
       from = seen.back().position + seen.back().rows.dim(0);
     }
     const Tensor logits = read(model, tokens, seen);

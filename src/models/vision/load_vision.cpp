@@ -27,6 +27,11 @@ struct Source {
     }
     return static_cast<int32_t>(token);
   }
+  std::optional<int32_t> token_if_there(std::string_view name) const {
+    const Json* found = json.find(name);
+    if (!found || found->is_null()) return std::nullopt;
+    return token(name);
+  }
   // A linear or norm of the projector, under its full name.
   std::string projector(std::string_view name) const {
     const std::string weight = cat("multi_modal_projector.", name);
@@ -37,12 +42,11 @@ struct Source {
 VisionPlan plan_qwen(const Source& source) {
   QwenVisionConfig config = read_qwen_vision_config(source.vision, source.family, source.hidden);
   config.prefix = stem_of(source.weights, "patch_embed.proj.weight");
-  const int32_t picture = source.token("image_token_id");
-  const bool has_video = source.json.find("video_token_id") && !config.windowed;
-  std::optional<int32_t> video;
-  if (has_video) video = source.token("video_token_id");
+  PictureTokens tokens{source.token("image_token_id"), {}, source.token_if_there("vision_start_token_id"),
+                       source.token_if_there("vision_end_token_id")};
+  if (!config.windowed) tokens.video = source.token_if_there("video_token_id");
   return {source.family, config.prefix + "blocks.", [=](WeightLoader& loader) -> std::unique_ptr<VisionEncoder> {
-            return std::make_unique<QwenVision>(config, picture, video, loader);
+            return std::make_unique<QwenVision>(config, tokens, loader);
           }};
 }
 
@@ -54,9 +58,10 @@ VisionPlan plan_projected(const Source& source, const VitConfig& tower, Projecto
   if (!tower.flat_patches && (grid.rows % projector.join != 0 || grid.columns % projector.join != 0)) {
     throw bad_setting(cat(grid.columns, " x ", grid.rows, " patches do not divide into blocks of ", projector.join));
   }
-  const int32_t picture = source.token("image_token_id", "image_token_index");
+  const PictureTokens tokens{source.token("image_token_id", "image_token_index"), {},
+                             source.token_if_there("boi_token_index"), source.token_if_there("eoi_token_index")};
   return {source.family, tower.names.layers, [=](WeightLoader& loader) -> std::unique_ptr<VisionEncoder> {
-            return std::make_unique<ProjectedVision>(tower, projector, picture, loader);
+            return std::make_unique<ProjectedVision>(tower, projector, tokens, loader);
           }};
 }
 

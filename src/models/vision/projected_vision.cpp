@@ -20,14 +20,14 @@ Tensor mean_of_blocks(const Tensor& rows, GridSize grid, int64_t side) {
 
 }  // namespace
 
-ProjectedVision::ProjectedVision(VitConfig tower, ProjectorConfig projector, int32_t picture_token,
+ProjectedVision::ProjectedVision(VitConfig tower, ProjectorConfig projector, const PictureTokens& tokens,
                                  WeightLoader& loader)
     : tower_(std::move(tower), loader), projector_(std::move(projector)) {
   const ArenaPause keep;
   const VitConfig& vit = tower_.config();
   const ProjectorConfig& to = projector_;
   facts_.family = to.family;
-  facts_.picture_token = picture_token;
+  facts_.tokens = tokens;
   facts_.channels = vit.channels;
   facts_.patch_side = vit.patch;
   facts_.join = to.join;

@@ -29,7 +29,7 @@ struct ProjectorConfig {
 // A vision transformer and a projector: LLaVA, SmolVLM, InternVL, Gemma 3, LFM2-VL.
 class ProjectedVision final : public VisionEncoder {
  public:
-  ProjectedVision(VitConfig tower, ProjectorConfig projector, int32_t picture_token, WeightLoader& loader);
+  ProjectedVision(VitConfig tower, ProjectorConfig projector, const PictureTokens& tokens, WeightLoader& loader);
 
   const VitTower& tower() const { return tower_; }
   int64_t rows_of(const VisionInput& input) const override;

@@ -101,13 +101,11 @@ QwenVisionConfig read_qwen_vision_config(const ConfigReader& config, std::string
   return vision;
 }
 
-QwenVision::QwenVision(const QwenVisionConfig& config, int32_t picture_token, std::optional<int32_t> video_token,
-                       WeightLoader& loader)
+QwenVision::QwenVision(const QwenVisionConfig& config, const PictureTokens& tokens, WeightLoader& loader)
     : config_(config), device_(loader.device()) {
   const ArenaPause keep;
   facts_.family = config_.family;
-  facts_.picture_token = picture_token;
-  facts_.video_token = video_token;
+  facts_.tokens = tokens;
   facts_.takes_patches = true;
   facts_.channels = config_.channels;
   facts_.patch_side = config_.patch;

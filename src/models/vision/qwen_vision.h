@@ -33,8 +33,7 @@ QwenVisionConfig read_qwen_vision_config(const ConfigReader& config, std::string
 
 class QwenVision final : public VisionEncoder {
  public:
-  QwenVision(const QwenVisionConfig& config, int32_t picture_token, std::optional<int32_t> video_token,
-             WeightLoader& loader);
+  QwenVision(const QwenVisionConfig& config, const PictureTokens& tokens, WeightLoader& loader);
 
   int64_t rows_of(const VisionInput& input) const override;
   InputEmbeddings encode(const VisionInput& input) const override;

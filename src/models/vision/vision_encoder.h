@@ -17,11 +17,17 @@ struct VisionInput {
   int64_t frames = 0, rows = 0, columns = 0;  // of patches; of pixels all are 0
 };
 
+// Of the decoder's vocabulary.
+struct PictureTokens {
+  int32_t picture = 0;                // stands in a prompt wherever a row of a picture goes
+  std::optional<int32_t> video;       // of a video; empty: the model takes none
+  std::optional<int32_t> begin, end;  // around a picture, where config.json names them
+};
+
 // What a chat with pictures has to know.
 struct VisionFacts {
   std::string family;                   // "qwen3_vl"
-  int32_t picture_token = 0;            // stands in a prompt wherever a row of a picture goes
-  std::optional<int32_t> video_token;   // of a video's; empty: the model takes none
+  PictureTokens tokens;
   bool takes_patches = false;           // else pixels
   int64_t channels = 3, patch_side = 0; // pixels
   int64_t join = 1;                     // patches that become one row, in each direction
