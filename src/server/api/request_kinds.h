@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,9 +32,21 @@ struct FieldKind<LogitBias> {
   static void read(const Json& value, const std::string& place, const Limits& limits, LogitBias& out);
 };
 
+struct Visual;
+
+// A part of what is said, where pictures are among them.
+struct ContentPart {
+  enum class Kind : uint8_t { kText, kImage, kVideo };
+  Kind kind = Kind::kText;
+  std::string value;  // the text, or the URL
+  std::shared_ptr<const Visual> visual = {};  // once it is decoded
+};
+
 // What is said: "text" or [{"type": "text", "text": "..."}], whose texts are joined; also {"type": "refusal", ...}.
+// Beside texts there may be {"type": "image_url", "image_url": {"url": "..."}}, "input_image" and "video_url".
 struct TextContent {
-  std::string text;
+  std::string text;                    // all of it
+  std::vector<ContentPart> parts = {};  // in order, where there are pictures; else empty
 };
 template <>
 struct FieldKind<TextContent> {

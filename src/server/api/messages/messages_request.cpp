@@ -1,5 +1,6 @@
 #include "server/api/messages/messages_request.h"
 
+#include "server/api/chat/shown_pictures.h"
 #include "base/utf8.h"
 #include "server/api/json_copy.h"
 
@@ -255,6 +256,7 @@ ChatRequest CountTokensRequest::as_chat() const {
   for (size_t i = 0; i < messages.size(); ++i) add_to(chat, messages[i], cat("messages[", i, "]"));
   fill_empty(chat);
   check_messages(chat.messages, "messages");
+  decode_shown(chat.messages, "messages");
   std::vector<std::string_view> names;
   OrderedJson list = OrderedJson::array();
   for (const MessageTool& tool : tools) {

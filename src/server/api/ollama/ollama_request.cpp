@@ -1,5 +1,6 @@
 #include "server/api/ollama/ollama_request.h"
 
+#include "server/api/chat/shown_pictures.h"
 #include "server/api/json_copy.h"
 
 namespace wick {
@@ -174,6 +175,7 @@ ChatRequest OllamaChatRequest::as_chat() const {
   chat.tools = tools;
   chat.tool_list = tool_list;
   check_messages(chat.messages, "messages");
+  decode_shown(chat.messages, "messages");
   return chat;
 }
 

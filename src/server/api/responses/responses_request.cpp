@@ -1,5 +1,6 @@
 #include "server/api/responses/responses_request.h"
 
+#include "server/api/chat/shown_pictures.h"
 #include "base/utf8.h"
 #include "server/api/json_copy.h"
 
@@ -147,6 +148,7 @@ const Fields<ResponsesRequest>& ResponsesRequest::fields() {
 ResponsesRequest ResponsesRequest::parse(const Json& body) {
   ResponsesRequest request = fields().read(body);
   check_messages(request.input.messages, "input");
+  decode_shown(request.input.messages, "input");
   if (request.background && request.stream) {
     throw RequestError("stream", "stream is true, which a response in the background cannot be", "unsupported_value");
   }
