@@ -57,6 +57,9 @@ RawPicture decode_heif(const PictureFile& file);
 // On white, converted and upright. Throws Error(kBadFile) when the profile is damaged.
 Picture finish_picture(RawPicture raw, const std::string& name);
 
+// One byte more than the limit at most.
+std::vector<std::byte> read_standard_input(const PictureLimits& limits);
+
 struct AnimationInfo {
   int frames = 0;
   double seconds = 0;

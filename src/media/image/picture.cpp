@@ -88,9 +88,8 @@ Picture read_picture(std::span<const std::byte> bytes, const std::string& name, 
               cat(name, ": this is no picture of a kind that is known (JPEG, PNG, WebP, GIF, BMP, TIFF, HEIF, AVIF)"));
 }
 
-Picture load_picture(const std::filesystem::path& path, const PictureLimits& limits) {
-  if (path != "-") return read_picture(MappedFile::open(path)->bytes(), path.native(), limits);
-  ByteInput input = ByteInput::open(path);
+std::vector<std::byte> read_standard_input(const PictureLimits& limits) {
+  ByteInput input = ByteInput::open("-");
   std::vector<std::byte> bytes;
   for (size_t got = 1; got > 0 && std::ssize(bytes) <= limits.max_bytes;) {
     const size_t before = bytes.size();
@@ -98,7 +97,12 @@ Picture load_picture(const std::filesystem::path& path, const PictureLimits& lim
     got = input.read(std::span(bytes).subspan(before));
     bytes.resize(before + got);
   }
-  return read_picture(bytes, input.name(), limits);
+  return bytes;
+}
+
+Picture load_picture(const std::filesystem::path& path, const PictureLimits& limits) {
+  if (path == "-") return read_picture(read_standard_input(limits), "standard input", limits);
+  return read_picture(MappedFile::open(path)->bytes(), path.native(), limits);
 }
 
 Picture plain_picture(int width, int height, uint8_t red, uint8_t green, uint8_t blue) {

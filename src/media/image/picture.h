@@ -24,7 +24,7 @@ struct Picture {
 struct PictureLimits {
   int64_t max_pixels = int64_t{1} << 27;  // of one picture: 134 megapixels
   int64_t max_bytes = int64_t{1} << 29;   // of a file
-  int max_frames = 10000;                 // of an animation or a video that are decoded, whether they are wanted or not
+  int max_frames = 1 << 20;               // of an animation or a video, whether they are wanted or not
 };
 
 // What the first bytes say, not the name: "JPEG", "PNG", "WebP", "GIF", "BMP", "TIFF", "HEIF", "AVIF"; empty: none.

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,22 +30,23 @@ struct FrameChoice {
   int min_frames = 1;          // bounds for what `rate` comes to
   int max_frames = 768;        // more than this, spread evenly, is never kept
   bool key_frames_first = false;  // each wanted frame becomes the key frame nearest to it: quick, less even
-  // Frames larger than this are made smaller as they are read; 0: as they are.
-  int64_t max_frame_pixels = 0;
 };
 
 struct VideoOptions {
   FrameChoice choice;
   PictureLimits limits;
+  int64_t max_total_pixels = int64_t{1} << 30;  // of the frames that are kept: 3 GB
+  // What becomes of a frame as soon as it is read, of `frames` that will be; a model's size, say.
+  std::function<Picture(Picture&& frame, int64_t frames)> prepare = {};
   std::function<bool()> is_cancelled = {};  // asked again and again; true ends reading with Error(kIo)
 };
 
-// Indices of the frames that a choice takes of `frames` frames at `rate` a second: the rounding is numpy's linspace, as
+// Indices, in order, of the frames that a choice takes of `frames` frames at `rate` a second: the rounding is numpy's linspace, as
 // the processors of Hugging Face have it.
 std::vector<int64_t> chosen_frames(int64_t frames, double rate, const FrameChoice& choice);
 
 // A video (FFmpeg's libraries), an animated GIF or WebP, or a still picture as one frame. What the bytes are decides,
-// not the name. Errors are those of read_picture.
+// not the name. Errors are those of read_picture; a frame that is wanted and cannot be decoded is one.
 Video read_video(std::span<const std::byte> bytes, const std::string& name, const VideoOptions& options = {});
 Video load_video(const std::filesystem::path& path, const VideoOptions& options = {});
 
