@@ -111,6 +111,7 @@ int run(const std::vector<std::string>& given) {
   wick::add_models(app, action);
   wick::add_verify(app, action);
   wick::add_perplexity(app, action);
+  wick::add_see(app, action);
   wick::add_embed(app, action);
   wick::add_rerank(app, action);
   wick::add_classify(app, action);

@@ -156,22 +156,22 @@ VisionPlan plan_lfm2(const Source& source) {
 }
 
 struct Seeing {
-  std::string_view model_type;
+  std::string_view model_type, title;
   VisionPlan (*plan)(const Source& source);
   std::string_view tower;  // a name that only such checkpoints hold
 };
 constexpr Seeing kSeeing[] = {
-    {"gemma3", plan_gemma3, "multi_modal_projector.mm_input_projection_weight"},
-    {"idefics3", plan_idefics3, "modality_projection.proj.weight"},
-    {"internvl", plan_internvl, "multi_modal_projector.linear_1.weight"},
-    {"lfm2_vl", plan_lfm2, "multi_modal_projector.linear_1.weight"},
-    {"llava", plan_llava, "multi_modal_projector.linear_1.weight"},
-    {"qwen2_5_vl", plan_qwen, "patch_embed.proj.weight"},
-    {"qwen3_5", plan_qwen, "patch_embed.proj.weight"},
-    {"qwen3_5_moe", plan_qwen, "patch_embed.proj.weight"},
-    {"qwen3_vl", plan_qwen, "patch_embed.proj.weight"},
-    {"qwen3_vl_moe", plan_qwen, "patch_embed.proj.weight"},
-    {"smolvlm", plan_idefics3, "modality_projection.proj.weight"},
+    {"gemma3", "Gemma 3", plan_gemma3, "multi_modal_projector.mm_input_projection_weight"},
+    {"idefics3", "Idefics3", plan_idefics3, "modality_projection.proj.weight"},
+    {"internvl", "InternVL 2.5 to 3.5, in the form of Transformers", plan_internvl, "multi_modal_projector.linear_1.weight"},
+    {"lfm2_vl", "LFM2-VL", plan_lfm2, "multi_modal_projector.linear_1.weight"},
+    {"llava", "LLaVA 1.5", plan_llava, "multi_modal_projector.linear_1.weight"},
+    {"qwen2_5_vl", "Qwen2.5-VL", plan_qwen, "patch_embed.proj.weight"},
+    {"qwen3_5", "Qwen 3.5", plan_qwen, "patch_embed.proj.weight"},
+    {"qwen3_5_moe", "Qwen 3.5 with experts", plan_qwen, "patch_embed.proj.weight"},
+    {"qwen3_vl", "Qwen3-VL", plan_qwen, "patch_embed.proj.weight"},
+    {"qwen3_vl_moe", "Qwen3-VL with experts", plan_qwen, "patch_embed.proj.weight"},
+    {"smolvlm", "SmolVLM", plan_idefics3, "modality_projection.proj.weight"},
 };
 
 bool holds(const WeightSource& source, std::string_view name) {
@@ -182,6 +182,12 @@ bool holds(const WeightSource& source, std::string_view name) {
 }
 
 }  // namespace
+
+std::vector<SeeingFamily> seeing_families() {
+  std::vector<SeeingFamily> families;
+  for (const Seeing& seeing : kSeeing) families.push_back({seeing.model_type, seeing.title});
+  return families;
+}
 
 std::optional<VisionPlan> plan_vision(const WeightSource& source, int64_t hidden, int64_t vocabulary) {
   const Json& json = source.config();

@@ -23,12 +23,15 @@ namespace {
 
 enum class Kind : uint8_t { kClip, kSiglip, kVit, kDino };
 struct Family {
-  std::string_view model_type;
+  std::string_view model_type, title;
   Kind kind;
 };
 constexpr Family kFamilies[] = {
-    {"clip", Kind::kClip},     {"dinov2", Kind::kDino}, {"dinov2_with_registers", Kind::kDino},
-    {"siglip", Kind::kSiglip}, {"vit", Kind::kVit},
+    {"clip", "CLIP", Kind::kClip},
+    {"dinov2", "DINOv2", Kind::kDino},
+    {"dinov2_with_registers", "DINOv2 with registers", Kind::kDino},
+    {"siglip", "SigLIP", Kind::kSiglip},
+    {"vit", "ViT", Kind::kVit},
 };
 
 const Family* find_family_of(const Json& config) {
@@ -65,6 +68,12 @@ double number_of(WeightLoader& loader, const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<PictureFamily> picture_families() {
+  std::vector<PictureFamily> families;
+  for (const Family& family : kFamilies) families.push_back({family.model_type, family.title});
+  return families;
+}
 
 bool is_picture_model(const Json& config) { return find_family_of(config) != nullptr; }
 

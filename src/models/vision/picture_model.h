@@ -11,6 +11,12 @@
 
 namespace wick {
 
+// A family of them, by its model_type.
+struct PictureFamily {
+  std::string_view model_type, title;
+};
+std::vector<PictureFamily> picture_families();
+
 // Whether a config.json is that of a model that makes vectors or labels of pictures.
 bool is_picture_model(const Json& config);
 
