@@ -88,7 +88,7 @@ std::string did_you_mean(const std::vector<std::string>& names, std::string_view
 }
 
 int run(const std::vector<std::string>& given) {
-  CLI::App app("Wick runs language and speech models natively.", "wick");
+  CLI::App app("Wick runs language, speech and vision models natively.", "wick");
   app.set_version_flag("-V,--version", "wick " WICK_VERSION, "Show the version");
   app.footer("Exit codes: 0 ok, 1 failed, 2 wrong usage.");
   app.require_subcommand(1);

@@ -175,7 +175,6 @@ TEST_F(ChatWithPictures, APreemptedOneGoesOnAsItWas) {
 TEST(ChatWithGemma, RowsThatSeeEachOtherAreNeverCut) {
   WICK_NEEDS_FIXTURE("gemma3-vision");
   const auto model = seeing_text_model("gemma3-vision", kSiglipProcessor);
-  // Its template leaves <|vision_start|> here, which pictures replace.
   std::vector<EngineRequest> requests;
   for (uint32_t i = 0; i < 3; ++i) requests.push_back(request_of(*model, {some_picture(40, 30, i)}, "a5 a6 a9"));
   EXPECT_TRUE(requests[0].embeddings[0].is_whole);

@@ -1,7 +1,9 @@
 // Language models that see, against PyTorch.
 #include <gtest/gtest.h>
 
-#include "models/vision/projected_vision.h"
+#include <cmath>
+
+#include "models/input_embeddings.h"
 #include "models/vision/qwen_vision.h"
 #include "ops/rearrange.h"
 #include "ops/reduction.h"
@@ -46,6 +48,8 @@ TEST_P(SeeingTest, AgreesWithPyTorch) {
   EXPECT_EQ(seen.rows.dim(0), vision.rows_of(reference.picture()));
   EXPECT_EQ(seen.rows.dim(0), std::count(tokens.begin(), tokens.end(), vision.facts().tokens.picture));
   seen.position = place_of(tokens, vision.facts().tokens.picture);
+  // Its reference was computed with a position for each token, as if all were text.
+  if (vision.facts().family == "qwen2_5_vl") seen.grid = {};
   const Tensor logits = read(model, tokens, {&seen, 1});
   EXPECT_LT(relative_error(logits, reference.logits()), GetParam().tolerance);
   EXPECT_EQ(argmax(logits, -1).to_vector<int64_t>(), argmax(reference.logits(), -1).to_vector<int64_t>());
@@ -132,6 +136,51 @@ TEST(Qwen3Vl, FramesOfAVideoAgreeWithPyTorch) {
     const Tensor logits = read(model, tokens, seen);
     EXPECT_LT(relative_error(logits, reference.logits()), 5e-6);
     expect_identical(read(model, tokens, seen, {2, 7, 12, 15}), logits, "in chunks");
+  }
+}
+
+TEST(Qwen25Vl, VisionLayersAgreeWithPyTorch) {
+  WICK_NEEDS_FIXTURE("qwen2_5_vl");
+  const SeeingReference reference({"qwen2_5_vl"});
+  const TestModel model(family_folder("qwen2_5_vl"));
+  const auto& vision = dynamic_cast<const QwenVision&>(*model.model->vision());
+  EXPECT_LT(relative_error(vision.run(reference.picture()).last, reference.get("image_features_0")), 5e-6);
+  EXPECT_EQ(vision.encode(reference.picture()).grid, (std::array<int64_t, 3>{1, 2, 3}));
+}
+
+// Sections one behind the other (Qwen2.5-VL) and interleaved (Qwen3-VL), against the rule written out.
+TEST(Rope, TurnsByTimeRowAndColumn) {
+  RopeConfig config;
+  config.dim = 16;
+  config.axes = {2, 3, 3};
+  const std::vector<RopePosition> places = {{5, 7, 11}, {3, 3, 3}};
+  const std::vector<int64_t> plain = {3};
+  for (const bool interleaved : {false, true}) {
+    config.axes_interleaved = interleaved;
+    const RopeTable table(config, 64);
+    const RopeRows rows = table.rows(places);
+    constexpr int kAxes[2][8] = {{0, 0, 1, 1, 1, 2, 2, 2}, {0, 1, 2, 0, 1, 2, 0, 1}};
+    for (int pair = 0; pair < 8; ++pair) {
+      const double angle = static_cast<double>(places[0][static_cast<size_t>(kAxes[interleaved][pair])]) *
+                           std::pow(config.theta, -pair / 8.0);
+      EXPECT_FLOAT_EQ(rows.cos.data<float>()[pair], static_cast<float>(std::cos(angle))) << pair;
+      EXPECT_FLOAT_EQ(rows.sin.data<float>()[pair], static_cast<float>(std::sin(angle))) << pair;
+    }
+    expect_identical(narrow(rows.cos, 0, 1, 1), table.rows(plain).cos, "a token");
+  }
+}
+
+TEST(Qwen3Vl, PositionsBehindAPictureGoOnAsInTheReference) {
+  WICK_NEEDS_FIXTURE("qwen3_vl");
+  const SeeingReference reference({"qwen3_vl", "image_"});
+  InputEmbeddings seen;
+  seen.position = 5;
+  seen.rows = zeros({6, 64});
+  seen.grid = {1, 2, 3};
+  const std::vector<int64_t> expected = reference.get("image_position_ids").to_vector<int64_t>();
+  for (int64_t i = 0; i < 17; ++i) {
+    const RopePosition place = rope_position({&seen, 1}, i);
+    for (size_t axis = 0; axis < 3; ++axis) EXPECT_EQ(place[axis], expected[axis * 17 + static_cast<size_t>(i)]) << i;
   }
 }
 
