@@ -99,6 +99,8 @@ constexpr Refused kRefused[] = {
     {"bigbird_pegasus", "attention in windows with global tokens"},
     {"blenderbot", kTwoModels},
     {"blenderbot-small", kTwoModels},
+    {"blip", "decoder of this family that looks at a picture"},
+    {"blip_text_model", "decoder of this family that looks at a picture"},
     {"encoder-decoder", kTwoModels},
     {"fsmt", kTwoModels},
     {"led", "attention in windows with global tokens"},

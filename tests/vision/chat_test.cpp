@@ -166,7 +166,7 @@ TEST_F(ChatWithPictures, APreemptedOneGoesOnAsItWas) {
   for (uint32_t i = 0; i < 5; ++i) requests.push_back(request_of(*model, {some_picture(96, 128, i)}, "a5", 40));
   for (size_t i = 0; i < requests.size(); ++i) engine.submit(requests[i], listen(heard[i]));
   run_to_end(engine);
-  EXPECT_GT(engine.snapshot().preemptions, 0);
+  EXPECT_GT(engine.snapshot().counters.preemptions, 0);
   for (size_t i = 0; i < requests.size(); ++i) {
     EXPECT_EQ(heard[i].results[0].tokens, seen_alone(model, requests[i]).tokens) << i;
   }

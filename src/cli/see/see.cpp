@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -21,7 +22,9 @@
 #include "formats/npy_writer.h"
 #include "formats/safetensors/safetensors_writer.h"
 #include "tokenizer/stages/code_points.h"
+#include "media/image/png_writer.h"
 #include "vision/picture_reader.h"
+#include "vision/segmenter.h"
 
 namespace wick {
 namespace {
@@ -30,14 +33,14 @@ using OrderedJson = nlohmann::ordered_json;
 
 struct SeeArguments {
   std::string model, output, device = "cpu", pattern = "This is a photo of {}.";
-  std::vector<std::string> images, labels, texts;
+  std::vector<std::string> images, labels, texts, points, outside, boxes;
   int64_t top = 5;
   int threads = 0;
   bool json = false;
 };
 
 void add_model_options(CLI::App& command, SeeArguments& arguments) {
-  command.add_option("MODEL", arguments.model, "A Hugging Face folder of CLIP, SigLIP, ViT or DINOv2")->required();
+  command.add_option("MODEL", arguments.model, "A Hugging Face folder of CLIP, SigLIP, ViT, DINOv2 or SAM")->required();
   command.add_option("IMAGE", arguments.images, "Pictures; - is standard input")->required();
   add_threads_option(command, arguments.threads);
   add_device_option(command, arguments.device);
@@ -184,10 +187,68 @@ int see_compare(const SeeArguments& arguments) {
   return 0;
 }
 
+// "120,80": so many numbers. Throws Error.
+std::vector<float> numbers_of(const std::string& text, size_t count, const char* what) {
+  std::vector<float> numbers;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    char* stop = nullptr;
+    numbers.push_back(std::strtof(part.c_str(), &stop));
+    if (part.empty() || *stop != '\0' || !std::isfinite(numbers.back())) {
+      throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(text), " is no ", what));
+    }
+    at = end + 1;
+  }
+  if (numbers.size() != count) throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(text), " is no ", what));
+  return numbers;
+}
+
+int see_segment(const SeeArguments& arguments) {
+  if (arguments.images.size() != 1) {
+    throw Error(ErrorCode::kInvalidArgument, cat("masks are made of one picture, not of ", arguments.images.size()));
+  }
+  SamPrompt prompt;
+  for (const std::string& text : arguments.points) {
+    const std::vector<float> at = numbers_of(text, 2, "point X,Y");
+    prompt.points.push_back({at[0], at[1], true});
+  }
+  for (const std::string& text : arguments.outside) {
+    const std::vector<float> at = numbers_of(text, 2, "point X,Y");
+    prompt.points.push_back({at[0], at[1], false});
+  }
+  for (const std::string& text : arguments.boxes) {
+    const std::vector<float> at = numbers_of(text, 4, "box LEFT,TOP,RIGHT,BOTTOM");
+    prompt.boxes.push_back({at[0], at[1], at[2], at[3]});
+  }
+  if (arguments.threads > 0) ThreadPool::instance().resize(arguments.threads);
+  ModelOptions options;
+  options.device = device_named(arguments.device);
+  options.notice = warn;
+  const auto segmenter = Segmenter::load(model_path(arguments.model), options);
+  const Segmenter::Seen seen = segmenter->see(load_picture(arguments.images.front()));
+  const std::vector<PictureMask> masks = segmenter->segment(seen, prompt);
+  const double pixels = static_cast<double>(seen.width) * seen.height;
+  for (const PictureMask& mask : masks) {
+    const double share = static_cast<double>(mask.area()) / pixels;
+    if (arguments.json) {
+      print_json({{"iou", mask.iou}, {"area", mask.area()}, {"share", share}});
+    } else {
+      fmt::print("{:5.1f}% of the picture, with an expected IoU of {:.2f}\n", share * 100, mask.iou);
+    }
+  }
+  if (arguments.output.empty()) return 0;
+  const std::string bytes = png_bytes(masks.front().inside, seen.width, seen.height);
+  OutputFile file(arguments.output);
+  file.write_at(0, std::as_bytes(std::span(bytes)));
+  file.finish();
+  return 0;
+}
+
 }  // namespace
 
 void add_see(CLI::App& app, Action& action) {
-  CLI::App* see = app.add_subcommand("see", "Vectors and labels of pictures, with CLIP, SigLIP, ViT and DINOv2");
+  CLI::App* see = app.add_subcommand("see", "Vectors, labels and masks of pictures, with CLIP, SigLIP, ViT, DINOv2 and SAM");
   see->require_subcommand(1);
   const auto add = [&](const char* name, const char* about, int (*run)(const SeeArguments&)) {
     CLI::App* command = see->add_subcommand(name, about);
@@ -218,11 +279,25 @@ void add_see(CLI::App& app, Action& action) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("TEXT");
+  const auto [segment, segment_arguments] = add("segment", "What lies at a point or in a box, with SAM", see_segment);
+  const auto add_places = [](CLI::App& command, const char* name, std::vector<std::string>& to, const char* about,
+                             const char* type) {
+    command.add_option(name, to, about)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name(type);
+  };
+  add_places(*segment, "--point", segment_arguments->points, "A pixel of what is meant; may be repeated", "X,Y");
+  add_places(*segment, "--outside", segment_arguments->outside, "A pixel that is not part of it; may be repeated", "X,Y");
+  add_places(*segment, "--box", segment_arguments->boxes, "A box around it; may be repeated", "LEFT,TOP,RIGHT,BOTTOM");
+  segment->add_option("-o,--output", segment_arguments->output, "Write the best mask as a PNG, white where it is")
+      ->type_name("FILE");
   see->footer(
       "Examples:\n"
       "  wick see classify models/clip-vit-base-patch32 photo.jpg --labels \"a cat,a dog,a car\"\n"
       "  wick see classify models/vit-base-patch16-224 *.jpg --top 1\n"
       "  wick see compare models/siglip-base-patch16-224 a.jpg b.jpg --text \"a red bicycle\"\n"
+      "  wick see segment models/sam-vit-base photo.jpg --point 320,240 -o mask.png\n"
       "  wick see embed models/dinov2-small *.png -o vectors.npy");
 }
 

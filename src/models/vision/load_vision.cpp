@@ -102,7 +102,7 @@ VisionPlan plan_llava(const Source& source) {
 VisionPlan plan_idefics3(const Source& source) {
   const VitConfig tower = read_vit_config(source.vision, source.weights);
   ProjectorConfig projector;
-  projector.join = read_count(source.config, "scale_factor", 64);
+  projector.join = source.config.has("scale_factor") ? read_count(source.config, "scale_factor", 64) : 2;
   projector.in = stem_of(source.weights, "modality_projection.proj.weight") + "modality_projection.proj";
   projector.bias = false;
   return plan_projected(source, tower, projector);

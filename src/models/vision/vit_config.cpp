@@ -13,11 +13,22 @@ namespace {
 
 constexpr int64_t kMostPatch = 256, kMostSide = 1 << 14;
 
+// What Transformers takes for settings that a config.json leaves out.
+struct Defaults {
+  int64_t width = 768, intermediate = 3072, layers = 12, heads = 12, image = 224, patch = 16;
+  double eps = 1e-6;
+  std::string_view activation = "gelu";
+};
+
+int64_t count_or(const ConfigReader& config, std::string_view name, int64_t usual, int64_t most = int64_t{1} << 16) {
+  return config.has(name) ? read_count(config, name, most) : usual;
+}
+
 // A number, or a height and a width.
-std::pair<int64_t, int64_t> read_sides(const ConfigReader& config, std::string_view name, int64_t most) {
+std::pair<int64_t, int64_t> read_sides(const ConfigReader& config, std::string_view name, int64_t usual, int64_t most) {
   const Json* given = config.find(name);
   if (!given || !given->is_array()) {
-    const int64_t both = read_count(config, name, most);
+    const int64_t both = count_or(config, name, usual, most);
     return {both, both};
   }
   const auto sides = given->to<std::vector<int64_t>>();
@@ -27,14 +38,15 @@ std::pair<int64_t, int64_t> read_sides(const ConfigReader& config, std::string_v
   return {sides[0], sides[1]};
 }
 
-void read_sizes(const ConfigReader& config, VitConfig& vit) {
-  vit.channels = config.has("num_channels") ? read_count(config, "num_channels", 64) : 3;
-  vit.width = read_count(config, "hidden_size");
-  vit.layers = read_count(config, "num_hidden_layers", 4096);
-  vit.heads = read_count(config, "num_attention_heads");
-  vit.eps = static_cast<float>(config.number("layer_norm_eps", 1e-6));
-  vit.activation = activation_named(config.text("hidden_act", "gelu"));
-  const auto [patch_height, patch_width] = read_sides(config, "patch_size", kMostPatch);
+void read_sizes(const ConfigReader& config, const Defaults& usual, VitConfig& vit) {
+  vit.channels = count_or(config, "num_channels", 3, 64);
+  vit.width = count_or(config, "hidden_size", usual.width);
+  vit.layers = count_or(config, "num_hidden_layers", usual.layers, 4096);
+  vit.heads = count_or(config, "num_attention_heads", usual.heads);
+  vit.intermediate = count_or(config, "intermediate_size", usual.intermediate);
+  vit.eps = static_cast<float>(config.number("layer_norm_eps", usual.eps));
+  vit.activation = activation_named(config.text("hidden_act", usual.activation));
+  const auto [patch_height, patch_width] = read_sides(config, "patch_size", usual.patch, kMostPatch);
   if (patch_height != patch_width) throw bad_setting("patch_size is not square");
   vit.patch = patch_height;
   if (vit.width % vit.heads != 0) {
@@ -43,8 +55,8 @@ void read_sizes(const ConfigReader& config, VitConfig& vit) {
   if (!(vit.eps >= 0 && vit.eps < 1)) throw bad_setting(cat("layer_norm_eps = ", vit.eps));
 }
 
-void read_grid(const ConfigReader& config, VitConfig& vit) {
-  const auto [height, width] = read_sides(config, "image_size", kMostSide);
+void read_grid(const ConfigReader& config, const Defaults& usual, VitConfig& vit) {
+  const auto [height, width] = read_sides(config, "image_size", usual.image, kMostSide);
   vit.grid = {height / vit.patch, width / vit.patch};
   if (vit.grid.count() < 1) throw bad_setting(cat("patch_size = ", vit.patch, " is larger than image_size"));
 }
@@ -81,7 +93,7 @@ void read_siglip(const ConfigReader&, const WeightSource& source, VitConfig& vit
 // Pictures of any size, as patches.
 void read_siglip2(const ConfigReader& config, const WeightSource& source, VitConfig& vit) {
   name_clip(vit, source);
-  const int64_t patches = read_count(config, "num_patches", kMostSide);
+  const int64_t patches = count_or(config, "num_patches", 256, kMostSide);
   const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(patches)) + 0.5);
   if (side * side != patches) throw bad_setting(cat("num_patches = ", patches, " is not a square"));
   vit.grid = {side, side};
@@ -149,7 +161,7 @@ void read_dinov2(const ConfigReader& config, const WeightSource& source, VitConf
 void read_dinov2_registers(const ConfigReader& config, const WeightSource& source, VitConfig& vit) {
   read_dinov2(config, source, vit);
   vit.resize = GridResize::kBicubicAntialiased;
-  vit.registers = read_count(config, "num_register_tokens", 1024);
+  vit.registers = count_or(config, "num_register_tokens", 4, 1024);
   vit.names.registers = stem_of(source, "embeddings.patch_embeddings.projection.weight") + "embeddings.register_tokens";
 }
 
@@ -182,18 +194,23 @@ struct Tower {
   std::string_view model_type;
   void (*read)(const ConfigReader&, const WeightSource&, VitConfig&);
   bool has_image_size;
+  Defaults usual;
 };
+constexpr Defaults kClip{.patch = 32, .eps = 1e-5, .activation = "quick_gelu"};
+constexpr Defaults kSiglip{.activation = "gelu_pytorch_tanh"};
+constexpr Defaults kIdefics3{.width = 1152, .heads = 16, .patch = 32, .activation = "gelu_pytorch_tanh"};
+constexpr Defaults kInternVl{.width = 1024, .intermediate = 4096, .layers = 24, .heads = 16, .image = 448, .patch = 14};
 constexpr Tower kTowers[] = {
-    {"blip_vision_model", read_blip, true},
-    {"clip_vision_model", read_clip, true},
-    {"dinov2", read_dinov2, true},
-    {"dinov2_with_registers", read_dinov2_registers, true},
-    {"idefics3_vision", read_siglip, true},
-    {"internvl_vision", read_internvl, true},
-    {"siglip2_vision_model", read_siglip2, false},
-    {"siglip_vision_model", read_siglip, true},
-    {"smolvlm_vision", read_siglip, true},
-    {"vit", read_vit, true},
+    {"blip_vision_model", read_blip, true, {.image = 384, .eps = 1e-5}},
+    {"clip_vision_model", read_clip, true, kClip},
+    {"dinov2", read_dinov2, true, {.patch = 14}},
+    {"dinov2_with_registers", read_dinov2_registers, true, {.patch = 14}},
+    {"idefics3_vision", read_siglip, true, kIdefics3},
+    {"internvl_vision", read_internvl, true, kInternVl},
+    {"siglip2_vision_model", read_siglip2, false, kSiglip},
+    {"siglip_vision_model", read_siglip, true, kSiglip},
+    {"smolvlm_vision", read_siglip, true, kIdefics3},
+    {"vit", read_vit, true, {.eps = 1e-12}},
 };
 
 const Tower* find_tower(std::string_view model_type) {
@@ -216,11 +233,10 @@ VitConfig read_vit_config(const ConfigReader& config, const WeightSource& source
     throw Error(ErrorCode::kUnsupported,
                 cat("the vision tower '", vit.family, "' is not known; known are ", known));
   }
-  read_sizes(config, vit);
-  if (tower->has_image_size) read_grid(config, vit);
-  if (config.has("intermediate_size")) vit.intermediate = read_count(config, "intermediate_size");
+  read_sizes(config, tower->usual, vit);
+  if (tower->has_image_size) read_grid(config, tower->usual, vit);
   tower->read(config, source, vit);
-  if (vit.intermediate < 1) throw bad_setting("intermediate_size is missing");
+  if (vit.intermediate < 1) throw bad_setting("its layers have no size");
   return vit;
 }
 
