@@ -1,5 +1,6 @@
 #include "server/api/request_kinds.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/utf8.h"
@@ -38,7 +39,9 @@ std::string read_source(const Json& part, const std::string& at) {
              read_text(*source, "data", at + ".source"));
 }
 
-ContentPart read_part(const Json& part, const std::string& at) {
+}  // namespace
+
+ContentPart read_content_part(const Json& part, const std::string& at) {
   using Kind = ContentPart::Kind;
   if (!part.is_object()) throw wrong_kind(at, part, "an object");
   const std::string type = read_text(part, "type", at);
@@ -52,7 +55,11 @@ ContentPart read_part(const Json& part, const std::string& at) {
                      "unsupported_value");
 }
 
-}  // namespace
+void drop_plain_parts(TextContent& content) {
+  const bool shows = std::any_of(content.parts.begin(), content.parts.end(),
+                                 [](const ContentPart& part) { return part.kind != ContentPart::Kind::kText; });
+  if (!shows) content.parts.clear();
+}
 
 OrderedJson FieldKind<TextOrList>::schema(SchemaSet& set) {
   return text_or(FieldKind<std::vector<std::string>>::schema(set));
@@ -109,15 +116,12 @@ void FieldKind<TextContent>::read(const Json& value, const std::string& place, c
     return;
   }
   if (!value.is_array()) throw wrong_kind(place, value, "text or a list of parts");
-  bool shows = false;
   size_t index = 0;
   for (const Json& part : value.as_array()) {
-    out.parts.push_back(read_part(part, cat(place, "[", index++, "]")));
-    const bool is_text = out.parts.back().kind == ContentPart::Kind::kText;
-    if (is_text) out.text += out.parts.back().value;
-    shows = shows || !is_text;
+    out.parts.push_back(read_content_part(part, cat(place, "[", index++, "]")));
+    if (out.parts.back().kind == ContentPart::Kind::kText) out.text += out.parts.back().value;
   }
-  if (!shows) out.parts.clear();
+  drop_plain_parts(out);
 }
 
 OrderedJson FieldKind<MirostatSwitch>::schema(SchemaSet&) {

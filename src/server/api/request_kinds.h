@@ -48,6 +48,10 @@ struct TextContent {
   std::string text;                    // all of it
   std::vector<ContentPart> parts = {};  // in order, where there are pictures; else empty
 };
+// One of the parts; also Anthropic's {"type": "image", "source": {...}}. Throws RequestError.
+ContentPart read_content_part(const Json& part, const std::string& place);
+// Leaves the text alone where there are no pictures among the parts.
+void drop_plain_parts(TextContent& content);
 template <>
 struct FieldKind<TextContent> {
   static OrderedJson schema(SchemaSet& set);
