@@ -25,7 +25,7 @@ void VisualArguments::add_options(CLI::App& command) {
   command.add_option("--min-pixels", min_pixels, "Make smaller pictures larger, for models that take any size")
       ->check(count_from(1))
       ->type_name("COUNT");
-  command.add_option("--max-pixels", max_pixels, "Make larger pictures smaller, which takes fewer tokens")
+  command.add_option("--max-pixels", max_pixels, "Make larger pictures smaller than the model's files do, which takes fewer tokens")
       ->check(count_from(1))
       ->type_name("COUNT");
   command.add_option("--video-max-frames", video_max_frames, "Frames taken of a video, at most (default: 768)")

@@ -85,8 +85,9 @@ ImageProcessor Eyes::processor(const SightOptions& options) const {
   if (config.size_rule != SizeRule::kPixelBudget) {
     throw Error(ErrorCode::kInvalidArgument, cat(name_, " takes pictures of one size, whatever pixels are asked for"));
   }
-  config.min_pixels = options.min_pixels.value_or(std::min(config.min_pixels, options.max_pixels.value_or(config.min_pixels)));
-  config.max_pixels = options.max_pixels.value_or(std::max(config.max_pixels, config.min_pixels));
+  // The largest size is a limit: one that is asked for does not lift it.
+  if (options.max_pixels) config.max_pixels = std::min(config.max_pixels, *options.max_pixels);
+  config.min_pixels = options.min_pixels.value_or(std::min(config.min_pixels, config.max_pixels));
   if (config.min_pixels < 1 || config.max_pixels < config.min_pixels || config.max_pixels > kMostPixels) {
     throw Error(ErrorCode::kInvalidArgument, cat("pictures from ", config.min_pixels, " to ", config.max_pixels,
                                                  " pixels are asked for, expected 1 to ", kMostPixels));
@@ -122,7 +123,7 @@ Eyes::Prepared Eyes::prepare_video(const Visual& visual, const SightOptions& opt
   for (const VideoFrame& frame : visual.frames) frames.push_back(frame.picture);
   const PixelValues pixels =
       processor({}).process_video(frames, options.min_pixels.value_or(video_min_pixels_),
-                                  options.max_pixels.value_or(video_max_pixels_), true);
+                                  std::min(options.max_pixels.value_or(video_max_pixels_), video_max_pixels_), true);
   Prepared prepared;
   const PatchGrid grid = pixels.grids.front();
   const int64_t each = int64_t{grid.height} * grid.width, joined = encoder_.facts().frames_joined;

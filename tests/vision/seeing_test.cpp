@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
+#include "formats/safetensors/safetensors_writer.h"
 #include "models/input_embeddings.h"
 #include "models/vision/qwen_vision.h"
 #include "ops/rearrange.h"
@@ -182,6 +184,25 @@ TEST(Qwen3Vl, PositionsBehindAPictureGoOnAsInTheReference) {
     const RopePosition place = rope_position({&seen, 1}, i);
     for (size_t axis = 0; axis < 3; ++axis) EXPECT_EQ(place[axis], expected[axis * 17 + static_cast<size_t>(i)]) << i;
   }
+}
+
+// Its released files keep stacked experts as [experts, in, out].
+TEST(Qwen3Vl, TransposedExpertsAreTheSame) {
+  WICK_NEEDS_FIXTURE("qwen3_vl_moe");
+  const std::filesystem::path folder = family_folder("qwen3_vl_moe");
+  const Checkpoint stored = Checkpoint::open(folder / "model.safetensors");
+  std::vector<NamedTensor> tensors;
+  for (const TensorEntry& entry : stored.entries()) {
+    const Tensor x = stored.get(entry.name);
+    const bool turns = entry.name.find(".mlp.experts.") != std::string::npos;
+    tensors.push_back({entry.name, turns ? transpose(x, 1, 2).contiguous() : x});
+  }
+  const TempFolder copy;
+  std::filesystem::copy_file(folder / "config.json", copy.path() / "config.json");
+  const std::string bytes = safetensors_bytes(tensors);
+  std::ofstream(copy.path() / "model.safetensors", std::ios::binary).write(bytes.data(), std::ssize(bytes));
+  const std::vector<int32_t> tokens = some_tokens(9, 1, 180);
+  expect_identical(read(TestModel(copy.path()), tokens, {}), read(TestModel(folder), tokens, {}), "logits");
 }
 
 TEST(Qwen3Vl, WhatStandsInGridsMustFit) {

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "engine/compute_mutex.h"
+#include "models/vision/layer_turns.h"
 #include "models/vision/vision_encoder.h"
 #include "tokenizer/stages/code_points.h"
 
@@ -185,7 +186,12 @@ std::vector<InputEmbeddings> embed_visuals(const TextModel& model, const ChatVis
   for (const VisualRef& visual : visuals.all) {
     std::vector<InputEmbeddings> parts;
     {
-      const std::lock_guard lock(compute_mutex());
+      std::unique_lock lock(compute_mutex());
+      const auto let_others = [&] {
+        lock.unlock();
+        lock.lock();
+      };
+      const LayerTurns turns(let_others);
       parts = model.eyes().encode(visual, visuals.options, visuals.salt);
     }
     for (InputEmbeddings& part : parts) {

@@ -61,6 +61,7 @@ DecoderConfig qwen3_vl_config(const ConfigReader& config) {  // Qwen3, with posi
 
 DecoderConfig qwen3_vl_moe_config(const ConfigReader& config) {  // Qwen3-VL, with experts
   DecoderConfig decoder = qwen3_moe_config(config);
+  decoder.moe->routing.renormalize = config.flag("norm_topk_prob", true);
   use_axes(decoder, {24, 20, 20}, true);
   return decoder;
 }

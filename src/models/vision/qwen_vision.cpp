@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/read_count.h"
+#include "models/vision/layer_turns.h"
 #include "nn/scratch.h"
 #include "ops/binary.h"
 #include "ops/index.h"
@@ -234,6 +235,7 @@ QwenVision::Layers QwenVision::run(const VisionInput& input) const {
     const auto& full = config_.full_layers;
     const bool in_windows = config_.windowed && std::find(full.begin(), full.end(), i) == full.end();
     x = layers_[static_cast<size_t>(i)](x, in_windows ? windowed : whole, rope, false, static_cast<int>(i));
+    LayerTurns::take();
     for (size_t level = 0; level < config_.deep.size(); ++level) {
       if (config_.deep[level] != i) continue;
       const Tensor rows = deep_mergers_[level](x, config_.joined_width());

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "models/vision/layer_turns.h"
 #include "nn/scratch.h"
 #include "ops/binary.h"
 #include "ops/rearrange.h"
@@ -109,6 +110,7 @@ Tensor VitTower::run(const Tensor& patches, std::span<const GridSize> grids, int
   Tensor x = in_scratch([&] { return embed(patches, grids); });
   for (int64_t i = 0; i < layers; ++i) {
     x = layers_[static_cast<size_t>(i)](x, step, {}, false, static_cast<int>(i));
+    LayerTurns::take();
   }
   const ArenaPause keep;
   return x.clone();

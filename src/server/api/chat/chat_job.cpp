@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/utf8.h"
+#include "models/vision/vision_encoder.h"
 #include "server/api/chat/shown_pictures.h"
 #include "server/api/generation/answer_rules.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 using jinja::Dict;
 using jinja::Value;
+
+constexpr int64_t kMostPixelsEach = 4 << 20;
 
 uint64_t random_seed() {
   thread_local std::mt19937_64 numbers{std::random_device{}()};
@@ -212,6 +215,9 @@ ChatText chat_text(const ChatRequest& request, const TextModel& model, std::opti
   ChatVisuals visuals;
   visuals.all = shown_in(request.messages);
   visuals.salt = salt;
+  const VisionEncoder* vision = model.model().vision();
+  // Of models that take any size: what one picture may cost others.
+  if (vision && vision->facts().frames_joined > 1) visuals.options.max_pixels = kMostPixelsEach;
   if (!visuals.all.empty() && !model.sees()) {
     throw RequestError("messages", cat(model.name(), " reads no pictures"), "unsupported_value");
   }
