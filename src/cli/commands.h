@@ -28,6 +28,7 @@ void add_bench_drafts(CLI::App& bench, Action& action);  // `wick bench drafts`
 void add_template(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_perplexity(CLI::App& app, Action& action);
+void add_see(CLI::App& app, Action& action);
 void add_embed(CLI::App& app, Action& action);
 void add_rerank(CLI::App& app, Action& action);
 void add_classify(CLI::App& app, Action& action);

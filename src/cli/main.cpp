@@ -88,7 +88,7 @@ std::string did_you_mean(const std::vector<std::string>& names, std::string_view
 }
 
 int run(const std::vector<std::string>& given) {
-  CLI::App app("Wick runs language and speech models natively.", "wick");
+  CLI::App app("Wick runs language, speech and vision models natively.", "wick");
   app.set_version_flag("-V,--version", "wick " WICK_VERSION, "Show the version");
   app.footer("Exit codes: 0 ok, 1 failed, 2 wrong usage.");
   app.require_subcommand(1);
@@ -111,6 +111,7 @@ int run(const std::vector<std::string>& given) {
   wick::add_models(app, action);
   wick::add_verify(app, action);
   wick::add_perplexity(app, action);
+  wick::add_see(app, action);
   wick::add_embed(app, action);
   wick::add_rerank(app, action);
   wick::add_classify(app, action);

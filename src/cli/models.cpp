@@ -9,6 +9,8 @@
 #include "models/encoder_decoder/encoder_decoder_config.h"
 #include "models/encoders/encoder_config.h"
 #include "models/registry.h"
+#include "models/vision/load_vision.h"
+#include "models/vision/picture_model.h"
 
 namespace wick {
 namespace {
@@ -32,12 +34,17 @@ int list_models(bool json) {
   for (const EncoderFamily& family : encoder_families()) {
     add(family.model_type, cat(family.title, " (wick embed)"));
   }
+  const auto seeing = seeing_families();
+  for (const SeeingFamily& family : seeing) add(family.model_type, cat(family.title, " (sees: --image)"));
+  const auto of_pictures = picture_families();
+  for (const PictureFamily& family : of_pictures) add(family.model_type, cat(family.title, " (wick see)"));
   if (json) {
     std::cout << nlohmann::ordered_json{{"families", rows}}.dump(2) << "\n";
     return 0;
   }
   std::cout << table.text(Terminal::of_stdout())
-            << cat("\n", families().size() + encoder_decoder_families().size() + encoder_families().size(),
+            << cat("\n", families().size() + encoder_decoder_families().size() + encoder_families().size() + seeing.size() +
+                          of_pictures.size(),
                    " families. Others are inferred from config.json and tensor names: ",
                    "`wick inspect` says whether a model fits.\n");
   return 0;

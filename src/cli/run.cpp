@@ -17,6 +17,7 @@
 #include "cli/read_text.h"
 #include "cli/run_report.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/visual_arguments.h"
 #include "engine/text/conversation.h"
 #include "tokenizer/stages/code_points.h"
 
@@ -25,6 +26,7 @@ namespace {
 
 struct RunArguments : ModelArguments {
   std::string text, prompt, file, system, messages, tools;
+  VisualArguments visuals;
   int64_t logprobs = -1;  // -1: none
   bool raw = false, json = false, stats = false, reasoning = false;
 };
@@ -57,7 +59,7 @@ std::string read_prompt(const RunArguments& arguments) {
   add(arguments.text);
   if (!arguments.file.empty()) add(without_last_newline(read_text(arguments.file)));
   const bool has_prompt = !prompt.empty() || !arguments.messages.empty();
-  if (has_piped_input(has_prompt)) {
+  if (!arguments.visuals.reads_input() && has_piped_input(has_prompt)) {
     if (has_prompt) tell_waiting();
     add(without_last_newline(read_input()));
   }
@@ -84,7 +86,13 @@ Reply answer(const std::shared_ptr<const TextModel>& model, const RunArguments& 
   if (!arguments.messages.empty()) conversation.load(read_json(arguments.messages, "--messages"));
   if (!arguments.tools.empty()) conversation.set_tools(read_json(arguments.tools, "--tools"));
   if (!arguments.system.empty()) conversation.set_system(arguments.system);
-  if (!prompt.empty()) conversation.add("user", prompt);
+  conversation.sight() = arguments.visuals.sight();
+  const std::vector<Conversation::Shown> shown = arguments.visuals.load();
+  for (const Conversation::Shown& each : shown) {
+    if (!arguments.stats) break;
+    std::cerr << shown_text(each, model->eyes().look(*each.visual, conversation.sight())) << "\n";
+  }
+  if (!prompt.empty() || !shown.empty()) conversation.add_user(prompt, shown);
   return conversation.answer(params, callback);
 }
 
@@ -117,7 +125,7 @@ int run(RunArguments& arguments) {
   if (!other.empty()) throw Error(ErrorCode::kBadFile, cat(arguments.model, ": ", other));
   take_words_as_prompt(arguments);
   const std::string prompt = read_prompt(arguments);
-  if (prompt.empty() && arguments.messages.empty()) {
+  if (prompt.empty() && arguments.messages.empty() && arguments.visuals.empty()) {
     tell_no_prompt(arguments);
     return 2;
   }
@@ -128,7 +136,8 @@ int run(RunArguments& arguments) {
   params.drafter = drafter.get();
   const bool chats = !arguments.raw && model->chat_template();
   if (!chats && !arguments.raw &&
-      !(arguments.messages.empty() && arguments.tools.empty() && arguments.system.empty())) {
+      !(arguments.messages.empty() && arguments.tools.empty() && arguments.system.empty() &&
+        arguments.visuals.empty())) {
     throw Error(ErrorCode::kInvalidArgument, cat(model->name(), " has no chat template; name one with --template"));
   }
 
@@ -178,6 +187,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--messages", arguments->messages, "JSON: the conversation so far, as wick template takes it")
       ->type_name("FILE|JSON");
   command->add_option("--tools", arguments->tools, "JSON: a list of tools the model may call")->type_name("FILE|JSON");
+  arguments->visuals.add_options(*command);
   command->add_flag("--reasoning", arguments->reasoning, "Write the reasoning to a pipe, too");
   command->add_option("--logprobs", arguments->logprobs, "With --json: log-probabilities, and this many alternatives")
       ->check(CLI::Range(int64_t{0}, int64_t{1000}).description(""))
@@ -191,12 +201,14 @@ void add_run(CLI::App& app, Action& action) {
       "  wick run models/Qwen3-0.6B -p \"Summarise this:\" < notes.txt\n"
       "  wick run model.gguf --raw -p \"Once upon a time\" -n 100 --temperature 0\n"
       "  wick run -p \"Give me JSON with name and age: Tom is 7 years old.\" --json-mode\n"
+      "  wick run models/Qwen3-VL-2B-Instruct --image photo.jpg -p \"What is on the table?\"\n"
       "  wick run -p \"What is 348 plus 275?\" --json --logprobs 3");
   command->callback([command, &action, arguments] {
     arguments->settle(*command);
     if (arguments->raw && !arguments->system.empty()) throw CLI::ExcludesError("--raw", "--system");
     if (arguments->raw && !arguments->messages.empty()) throw CLI::ExcludesError("--raw", "--messages");
     if (arguments->raw && !arguments->tools.empty()) throw CLI::ExcludesError("--raw", "--tools");
+    if (arguments->raw && !arguments->visuals.empty()) throw CLI::ExcludesError("--raw", "--image");
     action = [arguments] { return run(*arguments); };
   });
 }

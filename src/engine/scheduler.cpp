@@ -146,12 +146,14 @@ void Scheduler::plan_prompts(StepPlan& plan, int64_t& budget) {
 // As much of a prompt as budget and memory allow; others are preempted only when nothing could be done at all.
 void Scheduler::plan_chunk(StepPlan& plan, Sequence& sequence, int64_t& budget) {
   const int64_t most = std::min({sequence.uncomputed(), budget, sequence.task->most_per_pass()});
-  while (memory_.reservable(sequence) <= sequence.computed) {
+  const int64_t least = sequence.task->cut(sequence, sequence.computed + 1);
+  while (memory_.reservable(sequence) < least) {
     Sequence* victim = gives_memory_to(sequence);
     if (!victim) return;
     preempt(*victim, plan);
   }
-  const int64_t end = std::min(sequence.computed + most, memory_.reservable(sequence));
+  const int64_t possible = std::max(least, std::min(sequence.computed + most, memory_.reservable(sequence)));
+  const int64_t end = sequence.task->cut(sequence, possible);
   const int64_t count = memory_.cut(sequence, end) - sequence.computed;
   if (!memory_.try_reserve(sequence, sequence.computed + count)) return;  // a shared block wants one more
   plan.push_back({&sequence, count});

@@ -69,6 +69,8 @@ class Task {
   virtual bool is_watched() const { return false; }
   // Positions of a prompt in one pass, at most.
   virtual int64_t most_per_pass() const { return std::numeric_limits<int64_t>::max(); }
+  // Where a pass that could go up to `end` ends, behind what is computed: positions that see each other cannot be cut.
+  virtual int64_t cut(const Sequence&, int64_t end) const { return end; }
   // How many drafted tokens may be checked at most.
   virtual int64_t most_drafted(const Sequence&) const { return 0; }
   // Whether this pass will be followed by one over one more position, unless what comes of this one ends the sequence.

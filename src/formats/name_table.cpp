@@ -59,6 +59,18 @@ constexpr NameRule kMoeRules[] = {
 };
 constexpr NameGroup kMoe{kBlk, kModelLayer, kMoeRules};
 
+// Stacked experts as Qwen3-VL was released: [experts, in, out].
+constexpr NameRule kTransposedMoeRules[] = {
+    {"ffn_gate_exps.weight", "mlp.experts.gate_up_proj", kFirstHalfOfTransposed},
+    {"ffn_up_exps.weight", "mlp.experts.gate_up_proj", kSecondHalfOfTransposed},
+    {"ffn_down_exps.weight", "mlp.experts.down_proj", kTransposed},
+    {"ffn_gate_exps.*", "mlp.experts.{expert}.gate_proj.*"},
+    {"ffn_up_exps.*", "mlp.experts.{expert}.up_proj.*"},
+    {"ffn_down_exps.*", "mlp.experts.{expert}.down_proj.*"},
+    {"ffn_gate_inp.*", "mlp.gate.*"},
+};
+constexpr NameGroup kTransposedMoe{kBlk, kModelLayer, kTransposedMoeRules};
+
 // Mixtral: w1 is the gate, w3 is up, w2 is down. Files of 2023 number the experts in GGUF, too.
 constexpr NameRule kMixtralRules[] = {
     {"ffn_gate_inp.*", "block_sparse_moe.gate.*"},
@@ -491,6 +503,7 @@ constexpr Groups kLlamaGroups[] = {&kRotaryPairs, &kMixtral, &kLlamaTop, &kLlama
 constexpr Groups kPlainGroups[] = {&kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kRotaryGroups[] = {&kRotaryPairs, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kMoeGroups[] = {&kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
+constexpr Groups kTransposedMoeGroups[] = {&kLlamaTop, &kLlamaLayer, &kGated, &kTransposedMoe};
 constexpr Groups kRotaryMoeGroups[] = {&kRotaryPairs, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kPhiMoeGroups[] = {&kMixtral, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kGemmaGroups[] = {&kGemma, &kLlamaTop, &kLlamaLayer, &kGated};
@@ -676,6 +689,8 @@ constexpr ArchitectureGroups kTable[] = {
     {"nemotron_h", kNemotronHGroups},
     {"nemotron_h_moe", kNemotronHGroups},
     {"qwen3next", kQwen3NextGroups},
+    {"qwen3_vl_moe_text", kMoeGroups},
+    {"qwen3_vl_moe_text-transposed", kTransposedMoeGroups},
 };
 
 }  // namespace

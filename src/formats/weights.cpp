@@ -70,6 +70,20 @@ int64_t expert_count(const Json& config) {
   return first_of(config, {"num_local_experts", "num_experts", "n_routed_experts"}, 0);
 }
 
+namespace {
+
+// Whether stacked experts are [experts, in, out], by the shape of the way down.
+bool has_transposed_experts(const Checkpoint& checkpoint, const Json& text) {
+  const int64_t hidden = text.get("hidden_size", int64_t{0}), inner = text.get("moe_intermediate_size", int64_t{0});
+  for (const TensorEntry& entry : checkpoint.entries()) {
+    if (!entry.name.ends_with(".mlp.experts.down_proj") || entry.shape.rank() != 3) continue;
+    return hidden != inner && entry.shape[1] == inner && entry.shape[2] == hidden;
+  }
+  return false;
+}
+
+}  // namespace
+
 WeightSource::WeightSource(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
   config_ = is_gguf() ? config_from_gguf(checkpoint_) : checkpoint_.config();
   if (!is_gguf()) quant_ = read_quant_config(config_, checkpoint_.folder());
@@ -80,6 +94,9 @@ WeightSource::WeightSource(Checkpoint checkpoint) : checkpoint_(std::move(checkp
   counts_ = wick::head_counts(text);
   experts_ = expert_count(text);
   if (architecture_ == "granitehybrid" && experts_ == 0) architecture_ = "granitehybrid-dense";
+  if (architecture_ == "qwen3_vl_moe_text" && has_transposed_experts(checkpoint_, text)) {
+    architecture_ = "qwen3_vl_moe_text-transposed";
+  }
 }
 
 void WeightSource::forget(std::string_view stored_name) const {

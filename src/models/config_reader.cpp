@@ -173,6 +173,10 @@ RopeConfig read_rope(const ConfigReader& config, int64_t head_dim, int64_t max_p
     rope.short_factor = factors->to<std::vector<double>>();
   if (const Json* factors = config.member(scaling, "long_factor"))
     rope.long_factor = factors->to<std::vector<double>>();
+  if (const Json* axes = config.member(scaling, "mrope_section")) {
+    rope.axes = axes->to<std::vector<int64_t>>();
+    rope.axes_interleaved = scaling.get("mrope_interleaved", false);
+  }
   return rope;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,6 +15,15 @@ namespace wick {
 struct InputEmbeddings {
   int64_t position = 0;  // in the sequence, of the first row
   Tensor rows;           // f32 [count, hidden] on the model's device
+  // What else is added to the stream of these rows, behind layer 0, 1, ...: each like `rows`.
+  std::vector<Tensor> deep = {};
+  // Rows that lie in frames, rows and columns turn by their three places in it, and what follows them by the largest of
+  // the three sizes; {}: each row takes a position like a token.
+  std::array<int64_t, 3> grid = {};
+  // Each of these rows sees all of them, in layers with a window, too. A pass that has some has the last one.
+  bool is_whole = false;
+
+  bool lies_in_grid() const { return grid[0] != 0; }
 };
 
 // What a sequence carries for drafts by its own model (MTP).

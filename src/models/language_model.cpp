@@ -32,6 +32,27 @@ void check_embeddings(const SequenceRows& rows, size_t index, const ModelFacts& 
     if (x.device() != device) {
       throw bad(cat("embeddings of sequence ", index, " are on ", x.device(), ", the model is on ", device));
     }
+    for (const Tensor& deep : given.deep) {
+      const bool fits = deep.defined() && deep.dtype() == DType::kF32 && deep.shape() == x.shape();
+      if (fits && deep.device() == device && std::ssize(given.deep) <= facts.layers) continue;
+      throw bad(cat("embeddings of sequence ", index, " bring ", given.deep.size(), " more for layers, of which one is ",
+                    deep.defined() ? cat(deep.dtype(), " ", deep.shape()) : std::string("undefined"), ", expected ",
+                    x.dtype(), " ", x.shape()));
+    }
+    if (given.lies_in_grid()) {
+      const auto [frames, rows, columns] = given.grid;
+      const auto area = checked_mul(rows, columns);
+      const auto count = area ? checked_mul(*area, frames) : std::nullopt;
+      if (!facts.takes_grids || frames < 1 || rows < 1 || columns < 1 || count != x.dim(0)) {
+        throw bad(cat("embeddings of sequence ", index, ", ", x.dim(0), " rows, lie in ", frames, " x ", rows, " x ",
+                      columns, facts.takes_grids ? "" : cat(", but this ", facts.family, " has positions of one axis")));
+      }
+    }
+    const int64_t behind = rows.position + rows.tokens, last = given.position + x.dim(0);
+    if (given.is_whole && given.position < behind && last > behind && last > rows.position) {
+      throw bad(cat("a pass over sequence ", index, " ends at position ", behind, ", within embeddings up to ", last,
+                    " that see each other"));
+    }
     if (given.position < free_from) {
       throw bad(cat("embeddings of sequence ", index, " begin at position ", given.position, ", expected at least ",
                     free_from));

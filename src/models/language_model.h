@@ -14,6 +14,7 @@
 namespace wick {
 
 class AdapterSlots;
+class VisionEncoder;
 
 // What callers need to know of a model.
 struct ModelFacts {
@@ -31,6 +32,7 @@ struct ModelFacts {
   int64_t source_positions = 0;
   bool recurrent = false;         // sequences need a state from new_state() or encode_source()
   bool takes_embeddings = false;  // sequences may bring InputEmbeddings
+  bool takes_grids = false;       // and those may lie in grids
   bool takes_drawn = false;       // batches may bring tokens that the device has drawn
   bool looks_ahead = false;       // look_ahead() may be asked: the last of kv_layers is that of the layer for it
 };
@@ -43,6 +45,8 @@ class LanguageModel {
 
   const ModelFacts& facts() const { return facts_; }
   virtual Device device() const = 0;
+  // What makes embeddings of pictures; null: the model does not see.
+  virtual const VisionEncoder* vision() const { return nullptr; }
   // The state before the first token; empty for models that need none.
   virtual RecurrentState new_state() const { return {}; }
 

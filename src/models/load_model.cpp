@@ -12,6 +12,7 @@
 #include "models/load_parts.h"
 #include "models/name_prefix.h"
 #include "models/registry.h"
+#include "models/vision/load_vision.h"
 #include "tensor/arena.h"
 
 namespace wick {
@@ -27,6 +28,7 @@ class ModelBuilder {
           cat(file_name(source), ": there is no config.json beside it, so it is not known what kind of model it is"));
     }
     const Json& json = text_config(source.config());
+    const bool is_nested = &json != &source.config();
     config_.emplace(json);
     if (options.context < 0) {
       throw Error(ErrorCode::kInvalidArgument, cat("a context of ", options.context, " tokens is asked for"));
@@ -47,13 +49,18 @@ class ModelBuilder {
     plan_.family = type;
     plan_.inferred = !family;
     decoder_ = family ? family->decoder(*config_) : infer_decoder_config(*config_, source);
+    // The outer settings are those of the whole.
+    if (is_nested) decoder_.tied = source.config().get("tie_word_embeddings", decoder_.tied);
     check_decoder_config(decoder_);
     find_prefix(source, decoder_.names);
+    vision_ = plan_vision(source, decoder_.hidden, decoder_.vocabulary);
   }
 
   std::unique_ptr<LanguageModel> build(WeightLoader& loader) const {
     if (both_) return std::make_unique<EncoderDecoder>(*both_, loader, options_);
-    return std::make_unique<Decoder>(decoder_, loader, options_);
+    auto decoder = std::make_unique<Decoder>(decoder_, loader, options_);
+    if (vision_) decoder->set_vision(vision_->build(loader));
+    return decoder;
   }
 
   ModelPlan plan() {
@@ -66,6 +73,11 @@ class ModelBuilder {
     build(listing);
     check_settings(*config_, plan_.inferred);
     plan_.preflight = preflight(source_, listing.wanted(), decoder_.names.layers, plan_.inferred);
+    if (vision_) {
+      for (std::string& name : preflight(source_, listing.wanted(), vision_->layers, false).unused) {
+        plan_.preflight.unused.push_back(std::move(name));
+      }
+    }
     return plan_;
   }
 
@@ -75,6 +87,7 @@ class ModelBuilder {
   std::optional<ConfigReader> config_;
   std::optional<EncoderDecoderConfig> both_;
   DecoderConfig decoder_;
+  std::optional<VisionPlan> vision_;  // empty: the model does not see
   ModelPlan plan_;
 };
 

@@ -27,6 +27,7 @@ constexpr ActivationName kNames[] = {
     {"relu2", Activation::kReluSquared},
     {"clamped_swiglu", Activation::kClampedSwiglu},
     {"xielu", Activation::kXielu},
+    {"quick_gelu", Activation::kQuickGelu},
 };
 
 }  // namespace
@@ -54,6 +55,7 @@ Tensor activate(Activation activation, const Tensor& x) {
     case Activation::kGeluTanh: return gelu_tanh(x);
     case Activation::kRelu: return relu(x);
     case Activation::kReluSquared: return sqr(relu(x));
+    case Activation::kQuickGelu: return mul(x, sigmoid(mul(x, 1.702)));
     case Activation::kClampedSwiglu: throw Error(ErrorCode::kUnsupported, "clamped_swiglu needs a gate");
     case Activation::kXielu: throw Error(ErrorCode::kUnsupported, "xielu needs numbers of its own and no gate");
   }

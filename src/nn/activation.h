@@ -7,7 +7,7 @@
 
 namespace wick {
 
-enum class Activation : uint8_t { kSilu, kGelu, kGeluTanh, kRelu, kReluSquared, kClampedSwiglu, kXielu };
+enum class Activation : uint8_t { kSilu, kGelu, kGeluTanh, kRelu, kReluSquared, kClampedSwiglu, kXielu, kQuickGelu };
 
 // By the name that config.json gives it ("silu", "gelu_pytorch_tanh", ...). Throws Error(kUnsupported) with the names
 // known.

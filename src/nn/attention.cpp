@@ -1,6 +1,5 @@
 #include "nn/attention.h"
 
-#include "nn/attention_map.h"
 #include "ops/binary.h"
 #include "ops/index.h"
 #include "ops/layers/paged_attention.h"
@@ -49,7 +48,8 @@ Tensor Attention::operator()(const LinearInput& input, const Tensor& residual, c
   Tensor query = heads_of(queries, heads, HookPoint::kAttnQ);
   const bool wants_maps = hooks.wants(HookPoint::kAttnScores, layer) || hooks.wants(HookPoint::kAttnPattern, layer);
   const auto finish = [&](const Tensor& attended, const Tensor& asked) {
-    Tensor z = wants_maps ? hook_attention_maps(hooks, layer, asked, kv, step.rows, options, attended) : attended;
+    Tensor z = attend_whole(step.whole, asked, kv, step.rows, options, attended);
+    if (wants_maps) z = hook_attention_maps(hooks, layer, asked, kv, step.rows, options, step.whole, z);
     z = hooks(HookPoint::kAttnZ, layer, z);
     if (differential) z = difference(z, *differential);
     z = reshape(gated ? mul(z, gate) : z, {tokens, -1});
@@ -81,7 +81,7 @@ Tensor Attention::operator()(const LinearInput& input, const Tensor& residual, c
     query = q_norm(query);
     key = k_norm(key);
   }
-  const Attended attended = attend({query, key, value}, rotation, kv, step.rows, options, wants_maps);
+  const Attended attended = attend({query, key, value}, rotation, kv, step.rows, options, wants_maps || !step.whole.empty());
   return finish(attended.out, attended.queries);
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "hooks/batch_hooks.h"
+#include "nn/attention_map.h"
 #include "nn/kv_cache.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
@@ -13,6 +15,7 @@ namespace wick {
 // What attention needs to know of the rows it is given, the same in every layer.
 struct AttentionStep {
   PagedRows rows;
+  std::vector<WholeRows> whole;  // rows that see each other
   const BatchHooks* hooks = nullptr;
   Tensor query_growth;  // f32 [rows, 1, 1]: what queries are multiplied with in layers that ask for it
 };

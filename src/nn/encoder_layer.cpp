@@ -17,7 +17,18 @@ namespace {
 
 const BatchHooks kNoHooks;
 
+// What a half of a layer adds, scaled.
+Tensor scaled(const Tensor& y, const Tensor& scale) { return scale.defined() ? mul(y, scale) : y; }
+
 }  // namespace
+
+Linear weight_rows(const Linear& whole, int64_t begin, int64_t count) {
+  if (!whole.defined()) return {};
+  Linear part = whole;
+  part.weight = narrow(whole.weight, 0, begin, count);
+  if (whole.bias.defined()) part.bias = narrow(whole.bias, 0, begin, count);
+  return part;
+}
 
 const Tensor& EncoderStep::band(int64_t length, int64_t window) {
   Tensor& band = bands_[{length, window}];
@@ -64,10 +75,11 @@ Tensor EncoderLayer::attend(const LinearInput& input, EncoderStep& step, const R
     };
     AttentionOptions options;
     options.scale = scale;
+    options.causal = causal;
     if (window > 0 && length > window + 1) options.mask = step.band(length, window).to_device(query.device());
     const Tensor queries = batch(query), keys = batch(key), values = batch(value);
     std::vector<Tensor> parts_seen;  // numbers for each pair of tokens are many in long texts: some rows at a time
-    const int64_t at_once = relative ? EncoderStep::kRowsAtOnce : length;
+    const int64_t at_once = relative && !causal ? EncoderStep::kRowsAtOnce : length;
     for (int64_t first = 0; first < length; first += at_once) {
       const int64_t some = std::min(at_once, length - first);
       if (relative) options.mask = step.bias(*relative, length, first).to_device(query.device());
@@ -92,16 +104,19 @@ Tensor EncoderLayer::operator()(const Tensor& in, EncoderStep& step, const RopeR
   const Tensor x = hooks(HookPoint::kResidPre, layer, in);
   const Tensor mid = in_scratch([&] {
     const LinearInput z{attend(normed(attn_norm, x), step, rope, interleaved, layer)};
-    const bool is_apart = attn_post_norm.present() || hooks.wants(HookPoint::kAttnOut, layer);
+    const bool is_apart =
+        attn_post_norm.present() || attn_scale.defined() || hooks.wants(HookPoint::kAttnOut, layer);
     if (!is_apart) return sum(attn_norm, out(z, x));
-    return sum(attn_norm, add(x, hooks(HookPoint::kAttnOut, layer, attn_post_norm(out(z, {})))));
+    const Tensor made = scaled(attn_post_norm(out(z, {})), attn_scale);
+    return sum(attn_norm, add(x, hooks(HookPoint::kAttnOut, layer, made)));
   });
   const Tensor from = hooks(HookPoint::kResidMid, layer, mid);
   return in_scratch([&] {
     const LinearInput input = normed(mlp_norm, from);
-    const bool is_apart = mlp_post_norm.present() || hooks.wants(HookPoint::kMlpOut, layer);
+    const bool is_apart = mlp_post_norm.present() || mlp_scale.defined() || hooks.wants(HookPoint::kMlpOut, layer);
     const Tensor made =
-        is_apart ? add(from, hooks(HookPoint::kMlpOut, layer, mlp_post_norm(mlp(input, {}, hooks, layer))))
+        is_apart ? add(from, hooks(HookPoint::kMlpOut, layer,
+                                   scaled(mlp_post_norm(mlp(input, {}, hooks, layer)), mlp_scale)))
                  : mlp(input, from, hooks, layer);
     return hooks(HookPoint::kResidPost, layer, sum(mlp_norm, made));
   });

@@ -31,6 +31,9 @@ struct EncoderStep {
   std::map<std::pair<const RelativeBias*, int64_t>, Tensor> biases_;
 };
 
+// `count` rows of a fused weight, from `begin` on, with their biases.
+Linear weight_rows(const Linear& whole, int64_t begin, int64_t count);
+
 // Attention in both directions and an MLP, each adding to its input: behind a norm (Whisper, ModernBERT), or with the
 // norm behind the sum (BERT). A row's result depends on its text alone, bit for bit.
 struct EncoderLayer {
@@ -43,6 +46,8 @@ struct EncoderLayer {
   int64_t window = 0;                            // rows that a row sees to each side; 0: all
   std::shared_ptr<const RelativeBias> relative;  // null: none; not beside a window
   std::optional<float> scale;                    // of scores; 1 / sqrt(head_dim) when empty
+  bool causal = false;                           // rows see those before them and themselves
+  Tensor attn_scale, mlp_scale;                  // f32 [width]: of what each half adds; undefined: none
   Mlp mlp;
 
   // x [rows, width]; `rope` undefined: positions are not rotated.

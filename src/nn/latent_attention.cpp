@@ -35,9 +35,10 @@ Tensor LatentAttention::operator()(const LinearInput& input, const Tensor& resid
   const Tensor value = hooks(HookPoint::kAttnV, layer, latent).contiguous();
 
   const bool wants_maps = hooks.wants(HookPoint::kAttnScores, layer) || hooks.wants(HookPoint::kAttnPattern, layer);
-  const Attended attended = attend({absorbed, key, value}, {}, kv, step.rows, options, wants_maps);
+  const Attended attended = attend({absorbed, key, value}, {}, kv, step.rows, options, wants_maps || !step.whole.empty());
   Tensor z = attended.out;
-  if (wants_maps) z = hook_attention_maps(hooks, layer, attended.queries, kv, step.rows, options, z);
+  z = attend_whole(step.whole, attended.queries, kv, step.rows, options, z);
+  if (wants_maps) z = hook_attention_maps(hooks, layer, attended.queries, kv, step.rows, options, step.whole, z);
   z = hooks(HookPoint::kAttnZ, layer, by_head(z, transpose(value_up, 1, 2)));
   z = reshape(z, {tokens, -1});
   return out({keep.defined() ? index_select(z, 0, keep) : z}, residual);

@@ -72,6 +72,22 @@ double theta_for(const RopeConfig& config, int64_t context) {
   return config.theta * std::pow(growth, static_cast<double>(config.dim) / static_cast<double>(config.dim - 2));
 }
 
+// The axis by which each pair turns.
+std::vector<uint8_t> axes_of(const RopeConfig& config) {
+  std::vector<uint8_t> axes(static_cast<size_t>(config.dim / 2), 0);
+  if (config.axes.empty()) return axes;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto pair = static_cast<int64_t>(i);
+    if (config.axes_interleaved) {
+      const size_t axis = i % 3;
+      if (axis > 0 && pair < 3 * config.axes[axis]) axes[i] = static_cast<uint8_t>(axis);
+    } else {
+      axes[i] = pair < config.axes[0] ? 0 : pair < config.axes[0] + config.axes[1] ? 1 : 2;
+    }
+  }
+  return axes;
+}
+
 }  // namespace
 
 Tensor rotate_heads(const Tensor& heads, const RopeRows& rows, bool interleaved) {
@@ -79,7 +95,7 @@ Tensor rotate_heads(const Tensor& heads, const RopeRows& rows, bool interleaved)
 }
 
 RopeTable::RopeTable(const RopeConfig& config, int64_t context)
-    : magnitude_(magnitude_of(config)), interleaved_(config.interleaved) {
+    : axes_(axes_of(config)), magnitude_(magnitude_of(config)), interleaved_(config.interleaved) {
   const double theta = theta_for(config, context);
   for (int64_t i = 0; i < config.dim / 2; ++i) {
     frequencies_.push_back(std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(config.dim)));
@@ -100,8 +116,9 @@ RopeTable::RopeTable(const RopeConfig& config, int64_t context)
   }
 }
 
-RopeRows RopeTable::rows(std::span<const int64_t> positions) const {
-  const int64_t count = static_cast<int64_t>(positions.size()), half = pairs();
+template <typename Place>
+RopeRows RopeTable::rows_at(int64_t count, const Place& place) const {
+  const int64_t half = pairs();
   RopeRows rows{empty({count, half}), empty({count, half})};
   float* cos = rows.cos.mutable_data<float>();
   float* sin = rows.sin.mutable_data<float>();
@@ -109,13 +126,21 @@ RopeRows RopeTable::rows(std::span<const int64_t> positions) const {
     for (int64_t row = begin; row < end; ++row) {
       for (int64_t i = 0; i < half; ++i) {
         const double angle =
-            static_cast<double>(positions[static_cast<size_t>(row)]) * frequencies_[static_cast<size_t>(i)];
+            static_cast<double>(place(static_cast<size_t>(row), static_cast<size_t>(i))) * frequencies_[static_cast<size_t>(i)];
         cos[row * half + i] = static_cast<float>(std::cos(angle) * magnitude_);
         sin[row * half + i] = static_cast<float>(std::sin(angle) * magnitude_);
       }
     }
   });
   return rows;
+}
+
+RopeRows RopeTable::rows(std::span<const int64_t> positions) const {
+  return rows_at(std::ssize(positions), [&](size_t row, size_t) { return positions[row]; });
+}
+
+RopeRows RopeTable::rows(std::span<const RopePosition> positions) const {
+  return rows_at(std::ssize(positions), [&](size_t row, size_t pair) { return positions[row][axes_[pair]]; });
 }
 
 }  // namespace wick

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -28,7 +29,13 @@ struct RopeConfig {
   std::optional<double> attention_factor, mscale, mscale_all_dim;  // kYarn, kLongRope
   std::vector<double> short_factor, long_factor;                   // kLongRope: one per pair
   int64_t turned_pairs = 0;  // kProportional: of the dim / 2, those that turn at all
+  // How many pairs turn by the time, the row and the column of what is seen; empty: all turn by one position.
+  std::vector<int64_t> axes;
+  bool axes_interleaved = false;  // pairs 1, 4, 7, ... by rows and 2, 5, 8, ... by columns, up to three times their count
 };
+
+// Where a row stands: in time, in rows and in columns. Of a token all three are one.
+using RopePosition = std::array<int64_t, 3>;
 
 // cos and sin of some rows, f32 [rows, dim / 2].
 struct RopeRows {
@@ -45,11 +52,16 @@ class RopeTable {
   RopeTable(const RopeConfig& config, int64_t context);
 
   RopeRows rows(std::span<const int64_t> positions) const;
+  RopeRows rows(std::span<const RopePosition> positions) const;
   int64_t pairs() const { return static_cast<int64_t>(frequencies_.size()); }
   bool interleaved() const { return interleaved_; }
 
  private:
+  template <typename Place>
+  RopeRows rows_at(int64_t count, const Place& place) const;
+
   std::vector<double> frequencies_;  // radians per position
+  std::vector<uint8_t> axes_;        // by which each pair turns
   double magnitude_ = 1;             // cos and sin are multiplied by this
   bool interleaved_ = false;
 };

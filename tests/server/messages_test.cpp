@@ -216,7 +216,7 @@ TEST(Messages, EveryMistakeHasItsSentence) {
   EXPECT_EQ(refusal(message_body(R"("messages": [])")), "messages is empty");
   EXPECT_EQ(refusal(asking("a", R"(, "top_p": 2)")), "top_p is 2, allowed is 0 to 1");
   EXPECT_EQ(refusal(message_body(R"("messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}])")),
-            "messages[0].content[0].type is 'image', and models here read only text");
+            "messages[0].content[0].source.type is missing");
   EXPECT_EQ(
       refusal(message_body(
           R"("messages": [{"role": "user", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}])")),

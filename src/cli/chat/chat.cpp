@@ -6,12 +6,14 @@
 #include "base/env.h"
 #include "cli/chat/chat_session.h"
 #include "cli/commands.h"
+#include "cli/visual_arguments.h"
 
 namespace wick {
 namespace {
 
 struct ChatArguments : ModelArguments {
   std::string system;
+  VisualArguments visuals;
   bool goes_on = false;
 };
 
@@ -23,6 +25,8 @@ int chat(ChatArguments& arguments) {
   std::optional<LineEditor> editor;
   if (interactive) editor.emplace(history);
   ChatSession session(arguments, load_text_model(arguments), editor ? &*editor : nullptr);
+  session.conversation().sight() = arguments.visuals.sight();
+  session.show_next(arguments.visuals.load());
   if (arguments.goes_on) session.go_on();
   if (!arguments.goes_on || !arguments.system.empty()) session.conversation().set_system(arguments.system);
   return session.run();
@@ -35,6 +39,7 @@ void add_chat(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<ChatArguments>();
   arguments->add_options(*command);
   command->add_option("--system", arguments->system, "The system message");
+  arguments->visuals.add_options(*command);
   command->add_flag("-c,--continue", arguments->goes_on, "Go on with the last conversation");
   command->footer(
       "At a terminal, lines can be edited and recalled, pasted text keeps its lines, a backslash at the end of a line\n"

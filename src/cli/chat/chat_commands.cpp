@@ -29,6 +29,8 @@ const ChatSession::Command ChatSession::kCommands[] = {
     {"/save", "FILE", "write the messages as JSON", &ChatSession::save},
     {"/load", "FILE", "take over messages from JSON", &ChatSession::load},
     {"/attach", "FILE", "put a text file before the next message", &ChatSession::attach},
+    {"/image", "FILE", "show a picture with the next message", &ChatSession::add_image},
+    {"/video", "FILE", "show a video with the next message", &ChatSession::add_video},
     {"/regenerate", "", "another answer to the last message", &ChatSession::regenerate},
     {"/undo", "", "take back the last message and its answer", &ChatSession::undo},
     {"/exit", "", "leave (or Ctrl-D)", nullptr},
@@ -98,7 +100,7 @@ std::vector<std::string> ChatSession::completions(std::string_view text) {
       if (std::string_view(setting.name).starts_with(rest)) all.push_back(cat("/set ", setting.name, " "));
     }
   }
-  if (name == "/save" || name == "/load" || name == "/attach") {
+  if (name == "/save" || name == "/load" || name == "/attach" || name == "/image" || name == "/video") {
     for (const std::string& path : paths_like(rest)) all.push_back(cat(name, " ", path));
   }
   return all;
@@ -120,6 +122,16 @@ void ChatSession::attach(const std::string& path) {
   if (interactive_) say(cat(shown, " goes before the next message.\n"));
 }
 
+void ChatSession::add_image(const std::string& path) {
+  if (path.empty()) throw Error(ErrorCode::kInvalidArgument, "a picture is shown with /image FILE");
+  show_next({{path, load_visual(path, false)}});
+}
+
+void ChatSession::add_video(const std::string& path) {
+  if (path.empty()) throw Error(ErrorCode::kInvalidArgument, "a video is shown with /video FILE");
+  show_next({{path, load_visual(path, true)}});
+}
+
 void ChatSession::help(const std::string&) {
   Table table({Table::Align::kLeft, Table::Align::kLeft});
   for (const Command& command : kCommands) {
@@ -134,6 +146,7 @@ void ChatSession::help(const std::string&) {
 void ChatSession::clear(const std::string&) {
   conversation_.clear();
   attached_.clear();
+  shown_.clear();
   used_ = 0;
   if (interactive_) say("A new conversation.\n");
 }

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/chat/answer_printer.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/visual_arguments.h"
 
 namespace wick {
 namespace fs = std::filesystem;
@@ -55,6 +56,14 @@ ChatSession::ChatSession(ModelArguments& arguments, std::shared_ptr<const TextMo
       terminal_(Terminal::of_stdout()),
       interactive_(editor != nullptr) {
   params_.drafter = drafter_.get();
+}
+
+void ChatSession::show_next(std::vector<Conversation::Shown> shown) {
+  for (Conversation::Shown& each : shown) {
+    const Sight sight = model_->eyes().look(*each.visual, conversation_.sight());
+    if (interactive_) say(cat(shown_text(each, sight), " and goes before the next message.\n"));
+    shown_.push_back(std::move(each));
+  }
 }
 
 void ChatSession::go_on() {
@@ -175,8 +184,9 @@ void ChatSession::with_answer(const Answer& answer) {
 void ChatSession::ask(const std::string& text) {
   try {
     const std::string message = attached_ + text;
-    with_answer([&](ReplyCallback each) { return conversation_.ask(message, next_params(), each); });
+    with_answer([&](ReplyCallback each) { return conversation_.ask(message, shown_, next_params(), each); });
     attached_.clear();
+    shown_.clear();
     keep();
   } catch (const Error& error) {
     complain(

@@ -22,6 +22,9 @@ class ChatSession {
 
   Conversation& conversation() { return conversation_; }
 
+  // Pictures that the next message shows.
+  void show_next(std::vector<Conversation::Shown> shown);
+
   // Takes over the last conversation at a terminal. Throws Error when there is none.
   void go_on();
 
@@ -54,6 +57,8 @@ class ChatSession {
   void regenerate(const std::string&);
   void undo(const std::string&);
   void attach(const std::string& path);
+  void add_image(const std::string& path);
+  void add_video(const std::string& path);
   static std::vector<std::string> completions(std::string_view text);
 
   // Runs an answer with everything around it: printing, Ctrl-C, progress, statistics, errors.
@@ -71,6 +76,7 @@ class ChatSession {
   Terminal terminal_;
   bool interactive_;
   std::string attached_;  // text files that go before the next message
+  std::vector<Conversation::Shown> shown_;  // by the next message
   int64_t answers_ = 0;   // so far: each gets a seed of its own
   int64_t used_ = 0;      // tokens of the context
   bool failed_ = false;

@@ -1,10 +1,15 @@
 #include "engine/text/chat_prompt.h"
 
 #include <algorithm>
+#include <mutex>
+#include <span>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "engine/compute_mutex.h"
+#include "models/vision/layer_turns.h"
+#include "models/vision/vision_encoder.h"
 #include "tokenizer/stages/code_points.h"
 
 namespace wick {
@@ -129,9 +134,83 @@ class Marker {
   bool has_normalized_ = false;
 };
 
+// Puts what pictures become in the places that the template has left for them. What texts spell of one is marked, and
+// no place.
+std::vector<Sight> place_visuals(const TextModel& model, const ChatVisuals& visuals, std::string& rendered) {
+  const auto is_left = [&](const std::string& place, size_t from) {
+    return place.empty() ? std::string::npos : rendered.find(place, from);
+  };
+  std::vector<Sight> sights;
+  if (visuals.all.empty()) return sights;
+  const Eyes& eyes = model.eyes();
+  const Placeholder& places = eyes.placeholder();
+  size_t from = 0;
+  for (const VisualRef& visual : visuals.all) {
+    const std::string& place = visual->is_video() ? places.video() : places.picture();
+    Sight sight = eyes.look(*visual, visuals.options);
+    const size_t at = is_left(place, from);
+    if (at == std::string::npos) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("the chat template of ", model.name(), " has no place for ", visual->is_video() ? "video " : "picture ",
+                      sights.size() + 1, " of ", visuals.all.size()));
+    }
+    rendered.replace(at, place.size(), sight.text);
+    from = at + sight.text.size();
+    sights.push_back(std::move(sight));
+  }
+  for (const std::string& place : {places.picture(), places.video()}) {
+    if (is_left(place, from) == std::string::npos) continue;
+    throw Error(ErrorCode::kInvalidArgument, cat("the messages show more than the ", visuals.all.size(),
+                                                 " pictures that are given"));
+  }
+  return sights;
+}
+
+// The rows of all pictures at the positions that their tokens have taken.
+std::vector<InputEmbeddings> embed_visuals(const TextModel& model, const ChatVisuals& visuals,
+                                           std::span<const Sight> sights, std::span<const int32_t> tokens) {
+  std::vector<InputEmbeddings> embeddings;
+  if (visuals.all.empty()) return embeddings;
+  const PictureTokens& known = model.model().vision()->facts().tokens;
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] == known.picture || tokens[i] == known.video) places.push_back(static_cast<int64_t>(i));
+  }
+  int64_t rows = 0;
+  for (const Sight& sight : sights) rows += sight.all_rows();
+  if (rows != std::ssize(places)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("the prompt has ", places.size(), " places for ", rows, " rows of pictures"));
+  }
+  size_t next = 0;
+  for (const VisualRef& visual : visuals.all) {
+    std::vector<InputEmbeddings> parts;
+    {
+      std::unique_lock lock(compute_mutex());
+      const auto let_others = [&] {
+        lock.unlock();
+        lock.lock();
+      };
+      const LayerTurns turns(let_others);
+      parts = model.eyes().encode(visual, visuals.options, visuals.salt);
+    }
+    for (InputEmbeddings& part : parts) {
+      const auto count = static_cast<size_t>(part.rows.dim(0));
+      if (places[next + count - 1] - places[next] != static_cast<int64_t>(count) - 1) {
+        throw Error(ErrorCode::kInternal, "the rows of a picture do not stand side by side in the prompt");
+      }
+      part.position = places[next];
+      next += count;
+      embeddings.push_back(std::move(part));
+    }
+  }
+  return embeddings;
+}
+
 }  // namespace
 
-ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input, std::optional<int64_t> most) {
+ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input, std::optional<int64_t> most,
+                            const ChatVisuals& visuals) {
   const ChatTemplate* chat = model.chat_template();
   if (!chat) throw Error(ErrorCode::kInvalidArgument, cat(model.name(), " has no chat template"));
   const Marker marker(model.tokenizer(), most);
@@ -139,7 +218,8 @@ ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input, std:
   marked.messages = marker.mark(input.messages);
   marked.tools = marker.mark(input.tools);
   marked.documents = marker.mark(input.documents);
-  const std::string rendered = chat->render(marked);
+  std::string rendered = chat->render(marked);
+  const std::vector<Sight> sights = place_visuals(model, visuals, rendered);
 
   ChatPrompt prompt;
   std::vector<uint32_t> breaks;
@@ -155,6 +235,7 @@ ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input, std:
   options.breaks = breaks;
   if (most) options.most = static_cast<size_t>(*most);
   prompt.tokens = model.tokenizer().encode(prompt.text, options);
+  if (!most || std::ssize(prompt.tokens) <= *most) prompt.embeddings = embed_visuals(model, visuals, sights, prompt.tokens);
   return prompt;
 }
 

@@ -63,6 +63,54 @@ void Conversation::add(std::string_view role, std::string_view content) {
   messages_.push_back(make_message(role, content));
 }
 
+void Conversation::add_user(std::string_view text, std::span<const Shown> shown) {
+  if (shown.empty()) return add("user", text);
+  std::vector<Value> parts;
+  for (const Shown& each : shown) {
+    const std::string_view kind = each.visual->is_video() ? "video" : "image";
+    Dict part;
+    part.set("type", kind);
+    part.set(std::string(kind), replace_invalid_utf8(each.name));
+    parts.emplace_back(std::move(part));
+    visuals_[replace_invalid_utf8(each.name)] = each.visual;
+  }
+  Dict said, message;
+  said.set("type", "text");
+  said.set("text", replace_invalid_utf8(text));
+  parts.emplace_back(std::move(said));
+  message.set("role", "user");
+  message.set("content", Value::list(std::move(parts)));
+  messages_.emplace_back(std::move(message));
+}
+
+// Of all messages, in order; files of conversations that were loaded are read when they are first needed.
+ChatVisuals Conversation::visuals() const {
+  ChatVisuals visuals;
+  visuals.options = sight_;
+  const auto text_of = [](const Value& dict, std::string_view name) {
+    const Value* found = dict.is_dict() ? dict.as_dict().find(name) : nullptr;
+    return found && found->is_text() ? std::string(found->bytes()) : std::string();
+  };
+  for (const Value& message : messages_) {
+    const Value* content = message.is_dict() ? message.as_dict().find(std::string_view("content")) : nullptr;
+    if (!content || !content->is_list()) continue;
+    for (const Value& part : content->items()) {
+      const std::string kind = text_of(part, "type");
+      if (kind != "image" && kind != "video") continue;
+      const std::string name = text_of(part, kind);
+      const auto known = visuals_.find(name);
+      if (known != visuals_.end()) {
+        visuals.all.push_back(known->second);
+        continue;
+      }
+      if (name.empty()) throw Error(ErrorCode::kInvalidArgument, cat("a message shows ", kind, " without a path"));
+      visuals.all.push_back(load_visual(name, kind == "video"));
+      visuals_.emplace(name, visuals.all.back());
+    }
+  }
+  return visuals;
+}
+
 void Conversation::load(const Json& json) {
   std::vector<Value> loaded;
   for (const Json& message : (json.is_object() ? json.at("messages") : json).as_array()) {
@@ -104,12 +152,13 @@ ChatPrompt Conversation::prompt() const {
   ChatInput input;
   input.messages = Value::list(messages_);
   if (tools_) input.tools = *tools_;
-  return make_chat_prompt(model(), input);
+  return make_chat_prompt(model(), input, {}, visuals());
 }
 
-Reply Conversation::ask(std::string_view text, const GenerateParams& params, ReplyCallback callback) {
+Reply Conversation::ask(std::string_view text, std::span<const Shown> shown, const GenerateParams& params,
+                        ReplyCallback callback) {
   const size_t before = messages_.size();
-  add("user", text);
+  add_user(text, shown);
   try {
     Reply reply = answer(params, callback);
     if (came_to_nothing(reply.result)) messages_.resize(before);
@@ -125,6 +174,7 @@ Reply Conversation::answer(const GenerateParams& params, ReplyCallback callback)
   const ResponseFormat format = response_format_of(model(), prompt.text, tools_.has_value());
   ResponseParser parser(format, tools_ ? &*tools_ : nullptr);
   GenerateParams generate = params;
+  generate.embeddings = prompt.embeddings;
   generate.show_special = generate.show_special || needs_special(format, model().tokenizer());
   Reply reply;
   reply.result = generator_.generate(prompt.tokens, generate, [&](const GenerateEvent& event) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +41,14 @@ class Conversation {
   std::string system() const;
   void set_tools(const Json& tools);  // a list of them
   void add(std::string_view role, std::string_view content);
+  // A message of the user that shows pictures and videos before its text. `name`: the path of each, which to_json()
+  // keeps, and load() reads again.
+  struct Shown {
+    std::string name;
+    VisualRef visual;
+  };
+  void add_user(std::string_view text, std::span<const Shown> shown);
+  SightOptions& sight() { return sight_; }
   // Takes over a list of messages, or an object that holds one as "messages" and perhaps "tools". Throws
   // Error(kBadFile) naming the place at fault; then nothing has changed.
   void load(const Json& json);
@@ -51,7 +61,10 @@ class Conversation {
 
   // A message of the user and its answer. When an error is thrown, or the answer is cancelled before its first token,
   // the conversation is as it was.
-  Reply ask(std::string_view text, const GenerateParams& params, ReplyCallback callback);
+  Reply ask(std::string_view text, const GenerateParams& params, ReplyCallback callback) {
+    return ask(text, {}, params, callback);
+  }
+  Reply ask(std::string_view text, std::span<const Shown> shown, const GenerateParams& params, ReplyCallback callback);
   // The answer to the messages so far. Throws as make_chat_prompt() and Generator::generate() do.
   Reply answer(const GenerateParams& params, ReplyCallback callback);
   // Another answer to the last message of the user, in place of what followed it; empty when there is none. What was
@@ -63,8 +76,12 @@ class Conversation {
   static bool came_to_nothing(const GenerateResult& result);
   void add_answer(const Response& response);
 
+  ChatVisuals visuals() const;
+
   Generator generator_;
   std::vector<jinja::Value> messages_;
+  mutable std::map<std::string, VisualRef, std::less<>> visuals_;  // by name
+  SightOptions sight_;
   std::optional<Json> tools_;
 };
 

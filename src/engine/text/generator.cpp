@@ -158,6 +158,7 @@ GenerateResult Generator::generate(std::span<const int32_t> prompt, const Genera
   EngineRequest request;
   request.prompt.assign(prompt.begin(), prompt.end());
   request.params = params;
+  request.embeddings = params.embeddings;
   request.begins_with = params.begins_with;
   request.hooks = params.hooks;
   request.capture = {std::shared_ptr<HookCache>(), params.capture};  // the caller's

@@ -22,6 +22,10 @@ void check(const std::vector<int32_t>& prompt, std::span<const InputEmbeddings> 
       throw Error(ErrorCode::kInvalidArgument,
                   cat("embeddings are ", rows.dtype(), " ", rows.shape(), ", expected f32 rows of ", facts.hidden));
     }
+    for (const Tensor& deep : given.deep) {
+      if (deep.defined() && deep.dtype() == DType::kF32 && deep.shape() == rows.shape()) continue;
+      throw Error(ErrorCode::kInvalidArgument, cat("what embeddings bring for layers is other than f32 ", rows.shape()));
+    }
     if (given.position < next || given.position > length - rows.dim(0)) {
       throw Error(ErrorCode::kInvalidArgument,
                   cat(rows.dim(0), " embeddings at position ", given.position, " of a prompt of ", length,
@@ -31,16 +35,26 @@ void check(const std::vector<int32_t>& prompt, std::span<const InputEmbeddings> 
   }
 }
 
-int32_t name_of(std::span<const float> row) {
-  uint64_t hash = 0x9E3779B97F4A7C15u;
-  for (const float value : row) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    hash = (hash ^ bits) * 0xD6E8FEB86659FD93u;
-    hash ^= hash >> 32;
+// Grows by all that a row's keys and values depend on.
+class RowHash {
+ public:
+  void add(uint64_t bits) {
+    hash_ = (hash_ ^ bits) * 0xD6E8FEB86659FD93u;
+    hash_ ^= hash_ >> 32;
   }
-  return -1 - static_cast<int32_t>(hash >> 33);
-}
+  void add(const Tensor& rows, int64_t row) {
+    const float* values = rows.data<float>() + row * rows.dim(1);
+    for (int64_t i = 0; i < rows.dim(1); ++i) {
+      uint32_t bits = 0;
+      std::memcpy(&bits, values + i, sizeof bits);
+      add(bits);
+    }
+  }
+  int32_t name() const { return -1 - static_cast<int32_t>(hash_ >> 33); }
+
+ private:
+  uint64_t hash_ = 0x9E3779B97F4A7C15u;
+};
 
 }  // namespace
 
@@ -49,10 +63,20 @@ void name_embeddings(std::vector<int32_t>& prompt, std::span<const InputEmbeddin
   if (embeddings.empty()) return;
   check(prompt, embeddings, model);
   for (const InputEmbeddings& given : embeddings) {
-    const Tensor rows = given.rows.to_device(Device::cpu()).contiguous();
-    const auto width = static_cast<size_t>(rows.dim(1));
+    const auto on_host = [](const Tensor& x) { return x.to_device(Device::cpu()).contiguous(); };
+    const Tensor rows = on_host(given.rows);
+    std::vector<Tensor> deep;
+    for (const Tensor& more : given.deep) deep.push_back(on_host(more));
+    RowHash all;  // of rows that see each other, each depends on all
+    for (int64_t row = 0; given.is_whole && row < rows.dim(0); ++row) all.add(rows, row);
     for (int64_t row = 0; row < rows.dim(0); ++row) {
-      prompt[static_cast<size_t>(given.position + row)] = name_of({rows.data<float>() + row * rows.dim(1), width});
+      RowHash hash = all;
+      hash.add(rows, row);
+      for (const Tensor& more : deep) hash.add(more, row);
+      if (given.lies_in_grid()) {
+        for (const int64_t size : given.grid) hash.add(static_cast<uint64_t>(size));
+      }
+      prompt[static_cast<size_t>(given.position + row)] = hash.name();
     }
   }
 }

@@ -50,6 +50,7 @@ struct TextModel::Files {
   std::function<Tokenizer()> tokenizer;
   std::function<std::optional<ChatTemplate>()> chat;
   Json generation;  // generation_config.json; null when there is none
+  fs::path processor;  // the folder of the processor's files; empty: there are none
 };
 
 std::shared_ptr<const TextModel> TextModel::load(const fs::path& path, const LoadOptions& options) {
@@ -74,6 +75,7 @@ std::shared_ptr<const TextModel> TextModel::load(const fs::path& path, const Loa
     files.tokenizer = [folder] { return Tokenizer::load(folder); };
     files.chat = [folder] { return ChatTemplate::load(folder); };
     files.generation = load_if_there(folder / "generation_config.json");
+    files.processor = folder;
   }
   return assemble(std::move(files), options, loader);
 }
@@ -102,6 +104,7 @@ std::shared_ptr<const TextModel> TextModel::assemble(Files files, const LoadOpti
                                                      const ModelLoader& loader) {
   auto model = std::make_shared<TextModel>();
   model->name_ = files.name;
+  model->folder_ = files.processor;
   model->checkpoint_ = files.checkpoint;
   // A large vocabulary takes longer to read than the model's tensors: both are read at once.
   std::future<Tokenizer> tokenizer =
@@ -188,6 +191,20 @@ void TextModel::read_recommended(const Json& generation) {
   for (const char* name : {"do_sample", "temperature", "top_k", "top_p", "min_p", "repetition_penalty"}) {
     recommends_ = recommends_ || generation.find(name);
   }
+}
+
+bool TextModel::sees() const {
+  return model_->vision() && !folder_.empty() && ImageProcessorConfig::is_in(folder_);
+}
+
+const Eyes& TextModel::eyes() const {
+  const std::lock_guard lock(mutex_);
+  if (eyes_) return *eyes_;
+  if (!model_->vision()) {
+    throw Error(ErrorCode::kUnsupported, cat(name_, ", a ", model_->facts().family, ", reads no pictures"));
+  }
+  eyes_ = std::make_unique<const Eyes>(*model_->vision(), *tokenizer_, folder_, name_);
+  return *eyes_;
 }
 
 TextModel::~TextModel() {

@@ -19,6 +19,7 @@
 #include "models/language_model.h"
 #include "models/model_options.h"
 #include "tokenizer/tokenizer.h"
+#include "vision/eyes.h"
 
 namespace wick {
 
@@ -65,6 +66,10 @@ class TextModel {
   // from within a pass. What is read before others may compute is read first. Throw as read_lora and AdapterSlots do.
   void load_adapter(const LoraChoice& lora) const;
   bool unload_adapter(std::string_view name) const;
+  // Whether it reads pictures: it has the weights and the files for that.
+  bool sees() const;
+  // What reads them. Throws Error(kUnsupported) when it does not, and what the files are at fault of.
+  const Eyes& eyes() const;
 
   // Moves the weights into large pages in the background, once: faster for all who compute more than a few tokens,
   // while the first ones need not wait for it.
@@ -92,6 +97,8 @@ class TextModel {
   std::vector<int32_t> start_, forced_start_;  // of models with an encoder
   SamplingParams recommended_;
   bool recommends_ = false;
+  std::filesystem::path folder_;  // of the processor's files; empty: there are none
+  mutable std::unique_ptr<const Eyes> eyes_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const TokenVocabulary> grammar_vocabulary_;
   bool computes_from_files_ = false;  // weights are where the files are mapped

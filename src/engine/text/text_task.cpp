@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/text/prompt_embeddings.h"
+#include "models/vision/vision_encoder.h"
 
 namespace wick {
 namespace {
@@ -27,8 +28,22 @@ std::string salt_of(const EngineRequest& request) {
   return cat(salt, "\n", request.cache_salt);
 }
 
+// Tokens that stand for rows of pictures mean nothing without them.
+void check_picture_tokens(const PictureTokens& known, const EngineRequest& request) {
+  auto given = request.embeddings.begin();
+  for (int64_t i = 0; i < std::ssize(request.prompt); ++i) {
+    while (given != request.embeddings.end() && given->rows.defined() && given->position + given->rows.dim(0) <= i) ++given;
+    const int32_t token = request.prompt[static_cast<size_t>(i)];
+    const bool is_covered = given != request.embeddings.end() && given->position <= i;
+    if (is_covered || (token != known.picture && token != known.video)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("token ", token, " at position ", i, " stands for a picture, and none is given there"));
+  }
+}
+
 void check(const TextTools& tools, const EngineRequest& request) {
   TextSource::check(tools.model, request, tools.context);
+  if (const VisionEncoder* vision = tools.model.model().vision()) check_picture_tokens(vision->facts().tokens, request);
   if (request.choices < 1 || request.choices > kMostChoices) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat(request.choices, " choices are asked for; 1 to ", kMostChoices, " can be"));
@@ -91,6 +106,14 @@ void TextTask::begin(TaskHost& host) {
 }
 
 int64_t TextTask::most_per_pass() const { return wanted_.prompt_logprobs ? kScoredChunk : Task::most_per_pass(); }
+
+int64_t TextTask::cut(const Sequence& sequence, int64_t end) const {
+  for (const InputEmbeddings& given : wanted_.embeddings) {
+    const int64_t last = given.position + given.rows.dim(0);
+    if (given.is_whole && given.position < end && end < last) return given.position > sequence.computed ? given.position : last;
+  }
+  return end;
+}
 
 int64_t TextTask::most_drafted(const Sequence& sequence) const {
   return std::min(wanted_.draft_tokens > 0 ? wanted_.draft_tokens : tools_.draft_tokens,

@@ -35,6 +35,7 @@ class TextTask final : public LanguageTask {
   std::string_view cache_salt() const override { return salt_; }
   bool is_watched() const override { return !wanted_.hooks.empty(); }
   int64_t most_per_pass() const override;
+  int64_t cut(const Sequence& sequence, int64_t end) const override;
   int64_t most_drafted(const Sequence& sequence) const override;
   bool goes_on(const Sequence& sequence) const override;
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "models/input_embeddings.h"
 #include "ops/layers/draw_tokens.h"
 #include "tensor/create.h"
 
@@ -17,7 +18,10 @@ constexpr int64_t kLeastWidth = 16;  // blocks
 bool one_token_each(const ForwardBatch& batch) {
   return batch.sequences.size() <= DecodeGraphs::kMostSequences && batch.logit_rows.size() == batch.tokens.size() &&
          std::all_of(batch.sequences.begin(), batch.sequences.end(), [](const SequenceRows& rows) {
-           return rows.tokens == 1 && rows.embeddings.empty() && !rows.hooks && (!rows.state || rows.state->empty());
+           const bool reads_none = rows.embeddings.empty() || rows.embeddings.back().position +
+                                                                     rows.embeddings.back().rows.dim(0) <=
+                                                                 rows.position;
+           return rows.tokens == 1 && reads_none && !rows.hooks && (!rows.state || rows.state->empty());
          });
 }
 
@@ -69,8 +73,9 @@ Packed pack(const ForwardBatch& batch, int64_t width, const std::vector<RopeTabl
     std::copy_n(rows.blocks.begin(), blocks, table.begin() + static_cast<int64_t>(i) * width);
   }
   starts[batch.tokens.size()] = static_cast<int32_t>(count);
+  const std::vector<RopePosition> places = rope_positions(batch);
   for (const RopeTable& rope : tables) {
-    const RopeRows rows = rope.rows(position_ids);
+    const RopeRows rows = places.empty() ? rope.rows(position_ids) : rope.rows(places);
     const auto cos = packed.add<float>({count, rope.pairs()}), sin = packed.add<float>({count, rope.pairs()});
     std::memcpy(cos.data(), rows.cos.raw(), cos.size_bytes());
     std::memcpy(sin.data(), rows.sin.raw(), sin.size_bytes());

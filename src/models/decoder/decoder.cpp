@@ -18,6 +18,11 @@
 #include "tensor/create.h"
 
 namespace wick {
+namespace {
+
+const std::optional<DeepRows> kNothingDeep;
+
+}  // namespace
 
 Tensor DecoderLayer::mix(const LinearInput& input, const Tensor& residual, const DecoderStep& step,
                          const Tensor& keep) const {
@@ -201,7 +206,12 @@ Tensor Decoder::run_layers(Tensor x, const DecoderStep& step, const Tensor& want
   if (altup_.present()) x = altup_.expanded(x);
   for (const DecoderLayer& layer : layers_) {
     const bool last = &layer == &layers_.back();
-    x = layer(x, step, last && !step.hooks.active() ? wanted : Tensor());
+    const auto& deep = static_cast<size_t>(layer.index) < step.deep.size() ? step.deep[static_cast<size_t>(layer.index)]
+                                                                           : kNothingDeep;
+    const bool keeps_wanted = last && !step.hooks.active() && !deep;
+    x = layer(x, step, keeps_wanted ? wanted : Tensor());
+    if (deep) x = index_add(x, 0, deep->rows, deep->values);
+    if (last && deep && !step.hooks.active() && wanted.defined()) x = take_rows(x, wanted);
   }
   return altup_.present() ? altup_.joined(x) : x;
 }

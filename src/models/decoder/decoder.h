@@ -81,6 +81,8 @@ class Decoder final : public LanguageModel {
   Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelOptions& options);
 
   Device device() const override { return device_; }
+  const VisionEncoder* vision() const override { return vision_.get(); }
+  void set_vision(std::shared_ptr<const VisionEncoder> vision) { vision_ = std::move(vision); }
   RecurrentState new_state() const override;
   const DecoderConfig& config() const { return config_; }
   Tensor project_to_vocab(const Tensor& rows, bool final_norm) const override;
@@ -140,6 +142,7 @@ class Decoder final : public LanguageModel {
   std::vector<Shape> state_shapes_;  // of all that a sequence carries
   mutable DecodeGraphs graphs_;
   std::unique_ptr<AdapterSlots> adapters_ = std::make_unique<AdapterSlots>();
+  std::shared_ptr<const VisionEncoder> vision_;  // null: it does not see
 };
 
 }  // namespace wick

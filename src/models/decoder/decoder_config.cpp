@@ -40,6 +40,16 @@ void check_rope(const DecoderConfig& config, const RopeConfig& rope, int64_t hea
   if (rope.kind == RopeKind::kYarn && (!(rope.beta_fast > 0) || !(rope.beta_slow > 0) || rope.theta <= 1)) {
     throw bad(config, cat("rope betas of ", rope.beta_fast, " and ", rope.beta_slow, ", expected numbers above 0"));
   }
+  if (!rope.axes.empty()) {
+    const bool counts = rope.axes.size() == 3 && std::all_of(rope.axes.begin(), rope.axes.end(), [](int64_t pairs) {
+                          return pairs >= 0 && pairs <= (1 << 16);
+                        });
+    if (!counts) throw bad(config, "that mrope_section is other than three counts of pairs");
+    const int64_t pairs = rope.axes[0] + rope.axes[1] + rope.axes[2];
+    if (!rope.axes_interleaved && pairs != rope.dim / 2) {
+      throw bad(config, cat("mrope_section has ", pairs, " pairs, expected ", rope.dim / 2));
+    }
+  }
   for (const auto* factors : {&rope.short_factor, &rope.long_factor}) {
     if (rope.kind != RopeKind::kLongRope) break;
     if (static_cast<int64_t>(factors->size()) != rope.dim / 2) {

@@ -353,6 +353,8 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
   }
   facts_.recurrent = !state_shapes_.empty();
   facts_.takes_embeddings = config_.layer_input == 0;  // layers' own embeddings are those of tokens
+  facts_.takes_grids = std::any_of(config_.ropes.begin(), config_.ropes.end(),
+                                   [](const RopeConfig& rope) { return !rope.axes.empty(); });
   facts_.takes_drawn = can_draw_tokens(device_, config_.vocabulary);
   facts_.window = widest_window(config_.kinds);
   final_norm_ = norm(names.final_norm);

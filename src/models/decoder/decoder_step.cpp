@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/input_embeddings.h"
 #include "nn/kv_blocks_for.h"
 #include "tensor/create.h"
 
@@ -50,8 +51,15 @@ DecoderStep::DecoderStep(const ForwardBatch& batch, const KvCache& kv, const std
   }
   if (kv.layers() > 0) attention.rows = paged_rows(batch, device);
   attention.hooks = &hooks;
+  attention.whole = whole_rows(batch);
+  for (size_t layer = 0; layer < deep_layers(batch); ++layer) {
+    std::optional<DeepRows> rows = deep_rows(batch, layer);
+    if (rows) rows->rows = rows->rows.to_device(device);
+    deep.push_back(std::move(rows));
+  }
+  const std::vector<RopePosition> places = rope_tables.empty() ? std::vector<RopePosition>() : rope_positions(batch);
   for (const RopeTable& table : rope_tables) {
-    const RopeRows rows = table.rows(positions);
+    const RopeRows rows = places.empty() ? table.rows(positions) : table.rows(places);
     ropes.push_back({rows.cos.to_device(device), rows.sin.to_device(device)});
   }
 }

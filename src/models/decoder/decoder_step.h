@@ -6,6 +6,7 @@
 #include "models/decoder/decode_graphs.h"
 #include "models/decoder/decoder_config.h"
 #include "models/forward_batch.h"
+#include "models/input_embeddings.h"
 #include "nn/attention.h"
 #include "nn/recurrent/mixer.h"
 
@@ -24,6 +25,7 @@ struct DecoderStep {
   AttentionStep attention;
   InlineVector<RopeRows, kMostRopes> ropes;  // one per table
   Tensor layer_inputs;                       // [rows, layers * size]: what LayerEmbeddings gives
+  std::vector<std::optional<DeepRows>> deep;  // what is added behind the first layers
   std::vector<SequenceState> states;         // of all sequences, where they have any
   BatchHooks hooks;
 

@@ -16,18 +16,6 @@
 #include "tensor/create.h"
 
 namespace wick {
-namespace {
-
-// Rows of a fused weight.
-Linear part_of(const Linear& whole, int64_t begin, int64_t count) {
-  if (!whole.defined()) return {};
-  Linear part = whole;
-  part.weight = narrow(whole.weight, 0, begin, count);
-  if (whole.bias.defined()) part.bias = narrow(whole.bias, 0, begin, count);
-  return part;
-}
-
-}  // namespace
 
 TextEncoder::TextEncoder(EncoderConfig config, WeightLoader& loader, Device device)
     : config_(std::move(config)), device_(device) {
@@ -82,9 +70,9 @@ EncoderLayer TextEncoder::load_layer(int64_t index, WeightLoader& loader) const 
     layer.v = linear(names.v, shared, hidden, config_.attention_bias);
   } else {
     const Linear all = linear(names.qkv, inner + 2 * shared, hidden, config_.attention_bias);
-    layer.q = part_of(all, 0, inner);
-    layer.k = part_of(all, inner, shared);
-    layer.v = part_of(all, inner + shared, shared);
+    layer.q = weight_rows(all, 0, inner);
+    layer.k = weight_rows(all, inner, shared);
+    layer.v = weight_rows(all, inner + shared, shared);
   }
   const auto head_norm = [&](const std::string& name) {
     return loader.norm(prefix + name, NormKind::kRms, config_.head_dim, config_.eps, true, false, config_.norm_offset);
@@ -102,8 +90,8 @@ EncoderLayer TextEncoder::load_layer(int64_t index, WeightLoader& loader) const 
     layer.mlp.up = linear(names.up, intermediate, hidden, config_.mlp_bias);
   } else {
     const Linear both = linear(up_first ? names.up_gate : names.gate_up, 2 * intermediate, hidden, config_.mlp_bias);
-    layer.mlp.gate = part_of(both, up_first ? intermediate : 0, intermediate);
-    layer.mlp.up = part_of(both, up_first ? 0 : intermediate, intermediate);
+    layer.mlp.gate = weight_rows(both, up_first ? intermediate : 0, intermediate);
+    layer.mlp.up = weight_rows(both, up_first ? 0 : intermediate, intermediate);
   }
   layer.mlp.down = linear(names.down, hidden, intermediate, config_.down_bias.value_or(config_.mlp_bias));
   return layer;

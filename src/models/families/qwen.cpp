@@ -35,6 +35,37 @@ DecoderConfig qwen3_config(const ConfigReader& config) {  // Llama, with norms o
   return decoder;
 }
 
+namespace {
+
+// Positions in three axes, unless the settings say how many pairs turn by each.
+void use_axes(DecoderConfig& decoder, std::vector<int64_t> sections, bool interleaved) {
+  for (RopeConfig& rope : decoder.ropes) {
+    if (rope.axes.empty()) rope.axes = sections;
+    rope.axes_interleaved = interleaved;
+  }
+}
+
+}  // namespace
+
+DecoderConfig qwen2_5_vl_config(const ConfigReader& config) {  // Qwen2, with positions in three axes
+  DecoderConfig decoder = qwen2_config(config);
+  use_axes(decoder, {16, 24, 24}, false);
+  return decoder;
+}
+
+DecoderConfig qwen3_vl_config(const ConfigReader& config) {  // Qwen3, with positions in three interleaved axes
+  DecoderConfig decoder = qwen3_config(config);
+  use_axes(decoder, {24, 20, 20}, true);
+  return decoder;
+}
+
+DecoderConfig qwen3_vl_moe_config(const ConfigReader& config) {  // Qwen3-VL, with experts
+  DecoderConfig decoder = qwen3_moe_config(config);
+  decoder.moe->routing.renormalize = config.flag("norm_topk_prob", true);
+  use_axes(decoder, {24, 20, 20}, true);
+  return decoder;
+}
+
 DecoderConfig qwen3_moe_config(const ConfigReader& config) {  // Qwen3, with experts
   DecoderConfig decoder = qwen3_config(config);
   decoder.moe = read_experts(config, decoder, false);

@@ -166,7 +166,7 @@ void Api::converse(std::shared_ptr<const ChatRequest> wanted, const Exchange& ex
   with_engine(
       name, exchange,
       [=, this, wanted = std::move(wanted), write = std::move(write)](const std::string& model, EngineRef engine) {
-        ChatJob job = make_chat_job(*wanted, *engine, grammars_);
+        ChatJob job = make_chat_job(*wanted, *engine, grammars_, cache_salt_of(caller));
         auto writer = write(model, job, engine);
         std::vector<EngineRequest> prompts;
         prompts.push_back(std::move(job.request));

@@ -1,5 +1,6 @@
 #include "server/api/request_kinds.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/utf8.h"
@@ -9,7 +10,56 @@ namespace {
 
 OrderedJson text_or(OrderedJson other) { return {{"anyOf", {{{"type", "string"}}, std::move(other)}}}; }
 
+std::string read_text(const Json& part, std::string_view name, const std::string& at) {
+  const std::string place = cat(at, ".", name);
+  const Json* found = part.find(name);
+  if (!found) throw RequestError(place, cat(place, " is missing"), "missing_required_parameter");
+  std::string text;
+  FieldKind<std::string>::read(*found, place, {}, text);
+  return text;
+}
+
+// {"image_url": {"url": "..."}}; in the Responses API {"image_url": "..."}.
+std::string read_url(const Json& part, std::string_view name, const std::string& at) {
+  const Json* found = part.find(name);
+  return found && found->is_object() ? read_text(*found, "url", cat(at, ".", name)) : read_text(part, name, at);
+}
+
+// Anthropic's {"source": {"type": "base64", "media_type": "image/png", "data": "..."}}, as a URL.
+std::string read_source(const Json& part, const std::string& at) {
+  const Json* source = part.find("source");
+  if (!source || !source->is_object()) throw RequestError(at + ".source", cat(at, ".source is missing or no object"));
+  const std::string type = read_text(*source, "type", at + ".source");
+  if (type == "url") return read_text(*source, "url", at + ".source");
+  if (type != "base64") {
+    throw RequestError(at + ".source.type", cat(at, ".source.type is ", in_quotes(type), ", allowed is base64"),
+                       "unsupported_value");
+  }
+  return cat("data:", read_text(*source, "media_type", at + ".source"), ";base64,",
+             read_text(*source, "data", at + ".source"));
+}
+
 }  // namespace
+
+ContentPart read_content_part(const Json& part, const std::string& at) {
+  using Kind = ContentPart::Kind;
+  if (!part.is_object()) throw wrong_kind(at, part, "an object");
+  const std::string type = read_text(part, "type", at);
+  if (type == "refusal") return {Kind::kText, read_text(part, "refusal", at)};  // instead of an answer
+  // The Responses API has names of its own for the same.
+  if (type == "text" || type == "input_text" || type == "output_text") return {Kind::kText, read_text(part, "text", at)};
+  if (type == "image_url" || type == "input_image") return {Kind::kImage, read_url(part, "image_url", at)};
+  if (type == "video_url") return {Kind::kVideo, read_url(part, "video_url", at)};
+  if (type == "image") return {Kind::kImage, read_source(part, at)};
+  throw RequestError(at + ".type", cat(at, ".type is ", in_quotes(type), ", and models here read text and pictures"),
+                     "unsupported_value");
+}
+
+void drop_plain_parts(TextContent& content) {
+  const bool shows = std::any_of(content.parts.begin(), content.parts.end(),
+                                 [](const ContentPart& part) { return part.kind != ContentPart::Kind::kText; });
+  if (!shows) content.parts.clear();
+}
 
 OrderedJson FieldKind<TextOrList>::schema(SchemaSet& set) {
   return text_or(FieldKind<std::vector<std::string>>::schema(set));
@@ -47,11 +97,17 @@ void FieldKind<LogitBias>::read(const Json& value, const std::string& place, con
 }
 
 OrderedJson FieldKind<TextContent>::schema(SchemaSet&) {
-  const OrderedJson part = {
+  const OrderedJson text = {
       {"type", "object"},
       {"properties", {{"type", {{"type", "string"}, {"enum", {"text"}}}}, {"text", {{"type", "string"}}}}},
       {"required", {"type", "text"}}};
-  return text_or({{"type", "array"}, {"items", part}});
+  const OrderedJson url = {
+      {"type", "object"}, {"properties", {{"url", {{"type", "string"}}}}}, {"required", {"url"}}};
+  const OrderedJson image = {
+      {"type", "object"},
+      {"properties", {{"type", {{"type", "string"}, {"enum", {"image_url"}}}}, {"image_url", url}}},
+      {"required", {"type", "image_url"}}};
+  return text_or({{"type", "array"}, {"items", {{"anyOf", {text, image}}}}});
 }
 
 void FieldKind<TextContent>::read(const Json& value, const std::string& place, const Limits&, TextContent& out) {
@@ -62,28 +118,10 @@ void FieldKind<TextContent>::read(const Json& value, const std::string& place, c
   if (!value.is_array()) throw wrong_kind(place, value, "text or a list of parts");
   size_t index = 0;
   for (const Json& part : value.as_array()) {
-    const std::string at = cat(place, "[", index++, "]");
-    std::string type, text;
-    if (!part.is_object()) throw wrong_kind(at, part, "an object");
-    if (!part.find("type")) throw RequestError(at + ".type", cat(at, ".type is missing"), "missing_required_parameter");
-    FieldKind<std::string>::read(part.at("type"), at + ".type", {}, type);
-    if (type == "refusal") {  // what an assistant said instead of an answer
-      if (!part.find("refusal")) {
-        throw RequestError(at + ".refusal", cat(at, ".refusal is missing"), "missing_required_parameter");
-      }
-      FieldKind<std::string>::read(part.at("refusal"), at + ".refusal", {}, text);
-      out.text += text;
-      continue;
-    }
-    // The Responses API has names of its own for the same.
-    if (type != "text" && type != "input_text" && type != "output_text") {
-      throw RequestError(at + ".type", cat(at, ".type is ", in_quotes(type), ", and models here read only text"),
-                         "unsupported_value");
-    }
-    if (!part.find("text")) throw RequestError(at + ".text", cat(at, ".text is missing"), "missing_required_parameter");
-    FieldKind<std::string>::read(part.at("text"), at + ".text", {}, text);
-    out.text += text;
+    out.parts.push_back(read_content_part(part, cat(place, "[", index++, "]")));
+    if (out.parts.back().kind == ContentPart::Kind::kText) out.text += out.parts.back().value;
   }
+  drop_plain_parts(out);
 }
 
 OrderedJson FieldKind<MirostatSwitch>::schema(SchemaSet&) {

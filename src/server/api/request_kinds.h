@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,10 +32,26 @@ struct FieldKind<LogitBias> {
   static void read(const Json& value, const std::string& place, const Limits& limits, LogitBias& out);
 };
 
-// What is said: "text" or [{"type": "text", "text": "..."}], whose texts are joined; also {"type": "refusal", ...}.
-struct TextContent {
-  std::string text;
+struct Visual;
+
+// A part of what is said, where pictures are among them.
+struct ContentPart {
+  enum class Kind : uint8_t { kText, kImage, kVideo };
+  Kind kind = Kind::kText;
+  std::string value;  // the text, or the URL
+  std::shared_ptr<const Visual> visual = {};  // once it is decoded
 };
+
+// What is said: "text" or [{"type": "text", "text": "..."}], whose texts are joined; also {"type": "refusal", ...}.
+// Beside texts there may be {"type": "image_url", "image_url": {"url": "..."}}, "input_image" and "video_url".
+struct TextContent {
+  std::string text;                    // all of it
+  std::vector<ContentPart> parts = {};  // in order, where there are pictures; else empty
+};
+// One of the parts; also Anthropic's {"type": "image", "source": {...}}. Throws RequestError.
+ContentPart read_content_part(const Json& part, const std::string& place);
+// Leaves the text alone where there are no pictures among the parts.
+void drop_plain_parts(TextContent& content);
 template <>
 struct FieldKind<TextContent> {
   static OrderedJson schema(SchemaSet& set);

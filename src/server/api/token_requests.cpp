@@ -1,4 +1,5 @@
 #include "server/api/token_requests.h"
+#include "server/api/chat/shown_pictures.h"
 
 namespace wick {
 
@@ -22,6 +23,7 @@ TokenizeRequest TokenizeRequest::parse(const Json& body) {
                                                   : "content is missing, and messages too");
   }
   if (request.messages) check_messages(*request.messages, "messages");
+  if (request.messages) decode_shown(*request.messages, "messages");
   if (!request.tools.empty() && !request.messages) {
     throw RequestError("tools", "tools is set, but messages is not");
   }

@@ -85,6 +85,10 @@ DecoderConfig qwen3_next_config(const ConfigReader& config) {
 // Qwen3-Next with projections of their own; dense, or with experts on every layer.
 DecoderConfig qwen3_5_config(const ConfigReader& config) {
   DecoderConfig decoder = delta_rule_config(config, DeltaRuleFiles::kApart);
+  for (RopeConfig& rope : decoder.ropes) {  // positions in three interleaved axes
+    if (rope.axes.empty()) rope.axes = {11, 11, 10};
+    rope.axes_interleaved = true;
+  }
   if (decoder.family.starts_with("qwen3_5_moe")) add_experts(config, decoder);
   add_mtp(config, decoder);
   return decoder;

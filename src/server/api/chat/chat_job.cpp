@@ -6,6 +6,8 @@
 #include <random>
 
 #include "base/utf8.h"
+#include "models/vision/vision_encoder.h"
+#include "server/api/chat/shown_pictures.h"
 #include "server/api/generation/answer_rules.h"
 
 namespace wick {
@@ -13,6 +15,8 @@ namespace {
 
 using jinja::Dict;
 using jinja::Value;
+
+constexpr int64_t kMostPixelsEach = 4 << 20;
 
 uint64_t random_seed() {
   thread_local std::mt19937_64 numbers{std::random_device{}()};
@@ -84,10 +88,25 @@ void check_length(const std::vector<int32_t>& prompt, const TextEngine& engine, 
       "context_length_exceeded");
 }
 
+// Text, or the parts where some are pictures.
+Value template_content(const ChatMessage& message) {
+  if (!message.content) return Value(message.refusal.value_or(""));
+  if (message.content->parts.empty()) return Value(message.content->text);
+  std::vector<Value> parts;
+  for (const ContentPart& part : message.content->parts) {
+    Dict dict;
+    const bool is_text = part.kind == ContentPart::Kind::kText;
+    dict.set("type", is_text ? "text" : part.kind == ContentPart::Kind::kVideo ? "video" : "image");
+    if (is_text) dict.set("text", part.value);
+    parts.emplace_back(std::move(dict));
+  }
+  return Value::list(std::move(parts));
+}
+
 Value template_message(const ChatMessage& message, bool knows_developer) {
   Dict dict;
   dict.set("role", message.role == "developer" && !knows_developer ? "system" : message.role);
-  dict.set("content", message.content ? message.content->text : message.refusal.value_or(""));
+  dict.set("content", template_content(message));
   if (message.reasoning_content) dict.set("reasoning_content", *message.reasoning_content);
   if (message.name) dict.set("name", *message.name);
   if (message.tool_call_id) dict.set("tool_call_id", *message.tool_call_id);
@@ -131,7 +150,7 @@ bool turns_reasoning_off(const Dict& variables) {
 
 // Leaves out the oldest turns until what is left leaves room for an answer: for all that it may take, up to a quarter
 // of the context. A turn begins with a message of the user; what stands before the first, and the last turn, stay.
-ChatText text_that_fits(const ChatRequest& request, const TextEngine& engine) {
+ChatText text_that_fits(const ChatRequest& request, const TextEngine& engine, std::string_view salt) {
   const int64_t context = engine.context();
   const int64_t wanted = request.max_completion_tokens.value_or(request.max_tokens.value_or(context));
   const int64_t most = context - std::min(wanted, context / 4);
@@ -140,11 +159,11 @@ ChatText text_that_fits(const ChatRequest& request, const TextEngine& engine) {
     if (request.messages[i].role == "user") turns.push_back(i);
   }
   const auto from_turn = [&](size_t turn) {
-    if (turn == 0) return chat_text(request, engine.model(), context);
+    if (turn == 0) return chat_text(request, engine.model(), context, salt);
     ChatRequest shorter = request;
     shorter.messages.erase(shorter.messages.begin() + static_cast<ptrdiff_t>(turns.front()),
                            shorter.messages.begin() + static_cast<ptrdiff_t>(turns[turn]));
-    return chat_text(shorter, engine.model(), context);
+    return chat_text(shorter, engine.model(), context, salt);
   };
   if (turns.size() < 2) return from_turn(0);
   std::optional<ChatText> longest;  // that fits
@@ -181,7 +200,8 @@ Value template_messages(const std::vector<ChatMessage>& messages, const ChatTemp
   return Value::list(std::move(list));
 }
 
-ChatText chat_text(const ChatRequest& request, const TextModel& model, std::optional<int64_t> most) {
+ChatText chat_text(const ChatRequest& request, const TextModel& model, std::optional<int64_t> most,
+                   std::string_view salt) {
   if (!model.chat_template()) {
     throw RequestError("model", cat(model.name(), " has no chat template; use /v1/completions"), "unsupported_value");
   }
@@ -192,14 +212,24 @@ ChatText chat_text(const ChatRequest& request, const TextModel& model, std::opti
   input.messages = template_messages(request.messages, *model.chat_template());
   if (text.offers_tools) input.tools = Value(request.tool_list);
   set_variables(request, input.variables);
-  text.prompt = make_chat_prompt(model, input, most);
+  ChatVisuals visuals;
+  visuals.all = shown_in(request.messages);
+  visuals.salt = salt;
+  const VisionEncoder* vision = model.model().vision();
+  // Of models that take any size: what one picture may cost others.
+  if (vision && vision->facts().frames_joined > 1) visuals.options.max_pixels = kMostPixelsEach;
+  if (!visuals.all.empty() && !model.sees()) {
+    throw RequestError("messages", cat(model.name(), " reads no pictures"), "unsupported_value");
+  }
+  text.prompt = make_chat_prompt(model, input, most, visuals);
   text.is_reasoning_off = turns_reasoning_off(input.variables);
   return text;
 }
 
-ChatJob make_chat_job(const ChatRequest& request, const TextEngine& engine, GrammarCache& grammars) {
+ChatJob make_chat_job(const ChatRequest& request, const TextEngine& engine, GrammarCache& grammars,
+                      std::string_view salt) {
   const TextModel& model = engine.model();
-  ChatText text = request.truncates ? text_that_fits(request, engine) : chat_text(request, model, engine.context());
+  ChatText text = request.truncates ? text_that_fits(request, engine, salt) : chat_text(request, model, engine.context(), salt);
   check_length(text.prompt.tokens, engine, "messages");
 
   ChatJob job{engine_request(request, model), response_format_of(model, text.prompt.text, text.offers_tools)};
@@ -210,6 +240,7 @@ ChatJob make_chat_job(const ChatRequest& request, const TextEngine& engine, Gram
   }
   AnswerRules rules = answer_rules(request, model, job.format, grammars);
   job.request.prompt = std::move(text.prompt.tokens);
+  job.request.embeddings = std::move(text.prompt.embeddings);
   job.request.params.show_special = needs_special(job.format, model.tokenizer());
   job.request.params.grammar = std::move(rules.grammar);
   job.request.params.grammar_start = std::move(rules.start);

@@ -17,7 +17,9 @@ struct ChatJob {
 
 // Renders the template, compiles grammars and chooses the parameters. Throws RequestError, or Error(kInvalidArgument)
 // when the template refuses the messages.
-ChatJob make_chat_job(const ChatRequest& request, const TextEngine& engine, GrammarCache& grammars);
+// `salt`: only requests of one salt share what is encoded of pictures.
+ChatJob make_chat_job(const ChatRequest& request, const TextEngine& engine, GrammarCache& grammars,
+                      std::string_view salt = {});
 // One per prompt.
 std::vector<EngineRequest> make_completion_jobs(const CompletionRequest& request, const TextEngine& engine,
                                                 GrammarCache& grammars);
@@ -29,7 +31,8 @@ struct ChatText {
   bool is_reasoning_off = false;
 };
 // With `most`, there are no more tokens than it takes to see that there are more. Throws as make_chat_job() does.
-ChatText chat_text(const ChatRequest& request, const TextModel& model, std::optional<int64_t> most = {});
+ChatText chat_text(const ChatRequest& request, const TextModel& model, std::optional<int64_t> most = {},
+                   std::string_view salt = {});
 
 // The messages as templates want them.
 jinja::Value template_messages(const std::vector<ChatMessage>& messages, const ChatTemplate& chat);

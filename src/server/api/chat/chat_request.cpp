@@ -1,5 +1,6 @@
 #include "server/api/chat/chat_request.h"
 
+#include "server/api/chat/shown_pictures.h"
 #include "server/api/json_copy.h"
 
 namespace wick {
@@ -60,6 +61,7 @@ ChatRequest ChatRequest::parse(const Json& body) {
   if (!request.tools.empty()) request.tool_list = *body.find("tools");
   check_choices(request);
   check_messages(request.messages, "messages");
+  decode_shown(request.messages, "messages");
   check_tool_results(request.messages, "messages");
   std::vector<std::string_view> functions;
   for (const ToolRequest& tool : request.tools) functions.emplace_back(tool.function.name);

@@ -8,6 +8,10 @@
 
 namespace wick {
 
+std::string cache_salt_of(const Caller& caller) {
+  return caller.limits.shares_cache ? std::string() : caller.key;
+}
+
 void compute_for(const Caller& caller, EngineRequest& request) {
   const std::string& most = caller.limits.priority;
   if (request.priority > priority_named(most).value_or(Priority::kCritical)) {
@@ -16,7 +20,7 @@ void compute_for(const Caller& caller, EngineRequest& request) {
                        "priority_not_allowed", 403);
   }
   request.client = {caller.name, caller.limits.weight};
-  if (!caller.key.empty() && !caller.limits.shares_cache) request.cache_salt = caller.key;
+  request.cache_salt = cache_salt_of(caller);
 }
 
 void use_adapter(const std::string& name, const TextModel& model, EngineRequest& request) {

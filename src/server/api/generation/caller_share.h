@@ -7,6 +7,9 @@
 
 namespace wick {
 
+// Only requests of one salt share what is computed; empty: those of everybody.
+std::string cache_salt_of(const Caller& caller);
+
 // Has the engine compute a request for this caller: as one of its clients, and with a prefix cache of its own. Throws
 // RequestError for a priority that its key may not ask for.
 void compute_for(const Caller& caller, EngineRequest& request);

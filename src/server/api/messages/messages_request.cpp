@@ -1,5 +1,6 @@
 #include "server/api/messages/messages_request.h"
 
+#include "server/api/chat/shown_pictures.h"
 #include "base/utf8.h"
 #include "server/api/json_copy.h"
 
@@ -75,6 +76,7 @@ ChatMessage& add_message(ChatRequest& chat, const std::string& role) {
 void add_text(ChatMessage& message, const std::string& text) {
   if (!message.content) message.content.emplace();
   message.content->text += text;
+  message.content->parts.push_back({ContentPart::Kind::kText, text});
 }
 
 // Results of tools are messages of their own.
@@ -95,6 +97,10 @@ void add_to(ChatRequest& chat, const InputMessage& from, const std::string& at) 
     if (!message) message = &add_message(chat, role);
     if (block.type == "text") {
       add_text(*message, block.text);
+    } else if (block.type == "image") {
+      check_role(block, role, "user", place);
+      if (!message->content) message->content.emplace();
+      message->content->parts.push_back(block.content.parts.front());
     } else if (block.type == "tool_use") {
       check_role(block, role, "assistant", place);
       message->tool_calls.push_back({block.id, "function", {block.name, to_text(to_ordered(block.input))}});
@@ -111,6 +117,7 @@ void add_to(ChatRequest& chat, const InputMessage& from, const std::string& at) 
 void fill_empty(ChatRequest& chat) {
   for (ChatMessage& message : chat.messages) {
     if (!message.content && message.tool_calls.empty()) message.content.emplace();
+    if (message.content) drop_plain_parts(*message.content);
   }
 }
 
@@ -165,8 +172,10 @@ void FieldKind<MessageBlocks>::read(const Json& value, const std::string& place,
       auto result = read_block<ToolResultBlock>(item, at);
       block.tool_use_id = std::move(result.tool_use_id);
       block.content = std::move(result.content);
+    } else if (block.type == "image") {
+      block.content.parts.push_back(read_content_part(item, at));
     } else if (block.type != "redacted_thinking") {
-      throw RequestError(at + ".type", cat(at, ".type is ", in_quotes(block.type), ", and models here read only text"),
+      throw RequestError(at + ".type", cat(at, ".type is ", in_quotes(block.type), ", and models here read text and pictures"),
                          "unsupported_value");
     }
     out.list.push_back(std::move(block));
@@ -255,6 +264,7 @@ ChatRequest CountTokensRequest::as_chat() const {
   for (size_t i = 0; i < messages.size(); ++i) add_to(chat, messages[i], cat("messages[", i, "]"));
   fill_empty(chat);
   check_messages(chat.messages, "messages");
+  decode_shown(chat.messages, "messages");
   std::vector<std::string_view> names;
   OrderedJson list = OrderedJson::array();
   for (const MessageTool& tool : tools) {

@@ -82,6 +82,11 @@ std::vector<int32_t> InsideWork::tokens_of(const TextRequest& text, const std::s
     const TextModel& model = engine_->model();
     if (!model.chat_template()) throw RequestError(place + "messages", cat(model.name(), " has no chat template"));
     check_messages(*text.messages, place + "messages");
+    for (const ChatMessage& message : *text.messages) {
+      if (!message.content || message.content->parts.empty()) continue;
+      throw RequestError(place + "messages", cat(place, "messages show a picture, and only text is looked into"),
+                         "unsupported_value");
+    }
     ChatInput input;
     input.messages = template_messages(*text.messages, *model.chat_template());
     tokens = make_chat_prompt(model, input, most).tokens;

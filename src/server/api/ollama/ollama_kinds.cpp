@@ -79,13 +79,13 @@ void FieldKind<OllamaKeepAlive>::read(const Json& value, const std::string& plac
   out.seconds = *seconds;
 }
 
-OrderedJson FieldKind<OllamaImages>::schema(SchemaSet&) { return {{"type", "array"}, {"maxItems", 0}}; }
+OrderedJson FieldKind<OllamaImages>::schema(SchemaSet& set) {
+  return FieldKind<std::vector<std::string>>::schema(set);
+}
 
-void FieldKind<OllamaImages>::read(const Json& value, const std::string& place, const Limits&, OllamaImages&) {
-  if (!value.is_array()) throw wrong_kind(place, value, "a list");
-  if (value.as_array().empty()) return;
-  throw RequestError(place, cat(place, " has ", value.as_array().size(), " of them, and models here read only text"),
-                     "unsupported_value");
+void FieldKind<OllamaImages>::read(const Json& value, const std::string& place, const Limits& limits,
+                                   OllamaImages& out) {
+  FieldKind<std::vector<std::string>>::read(value, place, limits, out.list);
 }
 
 }  // namespace wick

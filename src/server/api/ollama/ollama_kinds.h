@@ -43,8 +43,10 @@ struct FieldKind<OllamaKeepAlive> {
   static void read(const Json& value, const std::string& place, const Limits& limits, OllamaKeepAlive& out);
 };
 
-// [] and nothing else.
-struct OllamaImages {};
+// Pictures in base64.
+struct OllamaImages {
+  std::vector<std::string> list;
+};
 template <>
 struct FieldKind<OllamaImages> {
   static OrderedJson schema(SchemaSet& set);

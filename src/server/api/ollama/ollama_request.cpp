@@ -1,9 +1,20 @@
 #include "server/api/ollama/ollama_request.h"
 
+#include "server/api/chat/shown_pictures.h"
 #include "server/api/json_copy.h"
 
 namespace wick {
 namespace {
+
+// Pictures, then the text.
+TextContent content_of(const std::string& text, const OllamaImages& images) {
+  TextContent content{text};
+  for (const std::string& image : images.list) {
+    content.parts.push_back({ContentPart::Kind::kImage, cat("data:image;base64,", image)});
+  }
+  if (!images.list.empty()) content.parts.push_back({ContentPart::Kind::kText, text});
+  return content;
+}
 
 constexpr int64_t kUsualWindow = 64;  // of the penalties, in Ollama
 
@@ -102,7 +113,7 @@ const Fields<OllamaMessage>& OllamaMessage::fields() {
                                       .add("tool_calls", &R::tool_calls, "Of the assistant: the calls it made.")
                                       .add("tool_name", &R::tool_name, "Of a tool: which one.")
                                       .add("tool_call_id", &R::tool_call_id, "Of a tool: the call that this answers.")
-                                      .add("images", &R::images, "Only empty.");
+                                      .add("images", &R::images, "Pictures in base64, shown before the text.");
   return fields;
 }
 
@@ -161,7 +172,7 @@ ChatRequest OllamaChatRequest::as_chat() const {
   for (const OllamaMessage& from : messages) {
     ChatMessage& message = chat.messages.emplace_back();
     message.role = from.role;
-    message.content = TextContent{from.content};
+    message.content = content_of(from.content, from.images);
     message.reasoning_content = from.thinking;
     message.name = from.tool_name;
     message.tool_call_id = from.tool_call_id;
@@ -174,6 +185,7 @@ ChatRequest OllamaChatRequest::as_chat() const {
   chat.tools = tools;
   chat.tool_list = tool_list;
   check_messages(chat.messages, "messages");
+  decode_shown(chat.messages, "messages");
   return chat;
 }
 
@@ -186,7 +198,7 @@ const Fields<OllamaGenerateRequest>& OllamaGenerateRequest::fields() {
                                       .add("raw", &R::raw, "The prompt is continued as it is, without a chat template.")
                                       .add("suffix", &R::suffix, "Only empty.")
                                       .add("template", &R::prompt_template, "Only empty.")
-                                      .add("images", &R::images, "Only empty.")
+                                      .add("images", &R::images, "Pictures in base64, shown before the text.")
                                       .refuse("context", "send the conversation so far to /api/chat");
   return fields;
 }
@@ -201,6 +213,7 @@ OllamaGenerateRequest OllamaGenerateRequest::parse(const Json& body) {
   if (request.prompt_template && !request.prompt_template->empty()) {
     refuse("template", "the chat template is the model's own; use raw for a text of your own");
   }
+  if (request.raw && !request.images.list.empty()) refuse("images", "not with raw");
   if (request.raw && !request.system.empty()) refuse("system", "with raw, write it into the prompt");
   if (request.raw && request.format.format.type != "text") refuse("format", "not with raw");
   return request;
@@ -209,13 +222,14 @@ OllamaGenerateRequest OllamaGenerateRequest::parse(const Json& body) {
 ChatRequest OllamaGenerateRequest::as_chat() const {
   ChatRequest chat;
   apply_to(chat);
-  const auto say = [&](const char* role, const std::string& text) {
+  const auto say = [&](const char* role, TextContent content) {
     ChatMessage& message = chat.messages.emplace_back();
     message.role = role;
-    message.content = TextContent{text};
+    message.content = std::move(content);
   };
-  if (!system.empty()) say("system", system);
-  say("user", prompt);
+  if (!system.empty()) say("system", TextContent{system});
+  say("user", content_of(prompt, images));
+  decode_shown(chat.messages, "messages");
   return chat;
 }
 

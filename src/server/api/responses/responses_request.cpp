@@ -1,5 +1,6 @@
 #include "server/api/responses/responses_request.h"
 
+#include "server/api/chat/shown_pictures.h"
 #include "base/utf8.h"
 #include "server/api/json_copy.h"
 
@@ -148,6 +149,7 @@ const Fields<ResponsesRequest>& ResponsesRequest::fields() {
 ResponsesRequest ResponsesRequest::parse(const Json& body) {
   ResponsesRequest request = fields().read(body);
   check_messages(request.input.messages, "input");
+  decode_shown(request.input.messages, "input");
   check_format(request.text.format, "text.format.schema");
   if (request.text.format.type == "json_schema" && !request.text.format.name) {
     throw RequestError("text.format.name", "text.format.name is missing", "missing_required_parameter");
