@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "ops/index.h"
 #include "ops/rearrange.h"
 #include "ops/view.h"
@@ -35,6 +37,19 @@ Tensor place_embeddings(const ForwardBatch& batch, const Tensor& x) {
   if (parts.empty()) return x;
   const Tensor index = from_vector(source, {x.dim(0)}).to_device(x.device());
   return index_select(concat(parts, 0), 0, index);
+}
+
+void check_all_given(const ForwardBatch& batch) {
+  for (const SequenceRows& rows : batch.sequences) {
+    int64_t given = 0;
+    for (const InputEmbeddings& each : rows.embeddings) {
+      const int64_t end = std::min(rows.position + rows.tokens, each.position + each.rows.dim(0));
+      given += std::max<int64_t>(0, end - std::max(rows.position, each.position));
+    }
+    if (given == rows.tokens) continue;
+    throw Error(ErrorCode::kInvalidArgument, cat("forward: a sequence brings ", given, " rows for ", rows.tokens,
+                                                 " positions of a model that has no embeddings of its own"));
+  }
 }
 
 }  // namespace wick
