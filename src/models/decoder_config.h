@@ -19,12 +19,12 @@ class WeightLoader;
 
 // What tensors are called, without ".weight". Empty: the family has none.
 struct DecoderNames {
-  std::string embed = "model.embed_tokens";  // empty: all positions bring rows of their own
+  std::string embed = "model.embed_tokens";
   std::string positions;  // a learned table of positions
   std::string embed_norm;
   std::string layers = "model.layers.";  // followed by the number and a dot
   std::string final_norm = "model.norm";
-  std::string head = "lm_head";  // empty: behind the last norm the rows are what comes out
+  std::string head = "lm_head";
   // Within a layer.
   std::string attn_norm = "input_layernorm";
   std::string q = "self_attn.q_proj", k = "self_attn.k_proj", v = "self_attn.v_proj", o = "self_attn.o_proj";
