@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "base/text.h"
 #include "ops/binary.h"
 #include "ops/rearrange.h"
