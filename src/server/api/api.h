@@ -22,6 +22,7 @@
 #include "server/metrics.h"
 #include "server/model_host.h"
 #include "server/speech_host.h"
+#include "server/voice_host.h"
 
 namespace wick {
 
@@ -39,6 +40,7 @@ class Api {
     std::shared_ptr<EmbedHost> embedders;         // texts become vectors
     std::unique_ptr<Inspector> inspector;         // clients may look into models and change what they compute
     std::function<void(const std::string&)> say;  // hears what whoever runs the server should know
+    std::shared_ptr<VoiceHost> voices;            // texts are spoken
   };
   Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, Parts parts);
   ~Api();  // whoever still waits for a model is told that the server is going
@@ -121,6 +123,8 @@ class Api {
   void transcriptions(const HttpRequest& request, const Exchange& exchange);
   void translations(const HttpRequest& request, const Exchange& exchange);
   void listen(const HttpRequest& request, const Exchange& exchange, SpeechTask task);
+  void speech(const HttpRequest& request, const Exchange& exchange);
+  void voices(const HttpRequest& request, const Exchange& exchange);
   std::vector<ModelAnswer> other_answers() const;  // those that do not generate text
   void about_inspect(const HttpRequest& request, const Exchange& exchange);
   void lens(const HttpRequest& request, const Exchange& exchange);
@@ -151,7 +155,8 @@ class Api {
   std::shared_ptr<SpeechHost> speech_;    // null: no speech models
   std::shared_ptr<JudgeHost> judges_;     // null: none that rank and classify
   std::shared_ptr<EmbedHost> embedders_;  // null: no models for vectors
-  std::unique_ptr<Realtime> realtime_;    // null: the same
+  std::shared_ptr<VoiceHost> voices_;     // null: none that speak
+  std::unique_ptr<Realtime> realtime_;    // null: no speech models
   // Models may become ready when the API has gone: whoever waited for one asks here first.
   struct Gate {
     std::shared_mutex mutex;  // shared by those who are inside
