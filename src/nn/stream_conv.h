@@ -9,14 +9,14 @@ namespace wick {
 
 // What a convolution carries from piece to piece: rows that later outputs still see.
 struct StreamConvState {
-  Tensor rows;          // [carried, in]; undefined: none
-  int64_t seen = 0;     // rows that have come
-  bool begun = false;   // the padding before the first row is among `rows`
+  Tensor rows;         // [carried, in]; undefined: none
+  int64_t seen = 0;    // rows that have come
+  bool begun = false;  // the padding before the first row is among `rows`
 };
 
 // A causal convolution over rows of time [time, in], which may come in pieces: how they are cut changes no bit. Before
-// the first row stand `taps` rows less the stride, made as `edge` says; at the end as many as fill a stride. Each row of
-// the result may be several behind each other, which is how a transposed convolution is one.
+// the first row stand `taps` rows less the stride, made as `edge` says; at the end as many as fill a stride. Each row
+// of the result may be several behind each other, which is how a transposed convolution is one.
 struct StreamConv {
   Tensor weight;  // f32 [out * spread, taps * in]
   Tensor bias;    // f32 [out * spread]; undefined: none

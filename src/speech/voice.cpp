@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view kAsciiEnds = ".!?;:\n";
 constexpr std::string_view kWideEnds[] = {"。", "！", "？", "；", "…"};
 // Behind these a point does not end a sentence.
-constexpr std::string_view kAbbreviations[] = {"mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e", "z.b", "bzw", "nr", "no"};
+constexpr std::string_view kAbbreviations[] = {"mr",  "mrs", "ms",  "dr",  "prof", "st", "vs",
+                                               "etc", "e.g", "i.e", "z.b", "bzw",  "nr", "no"};
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 

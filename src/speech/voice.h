@@ -66,16 +66,18 @@ class SpeechSynthesizer {
   // The voice of a clip (mono at the model's rate); with what is said in it, its way of speaking, too. Throws
   // Error(kInvalidArgument) for clips that are silent, too short or too long, Error(kUnsupported) for models that do
   // not clone.
-  virtual std::shared_ptr<const ClonedVoice> clone(std::span<const float> samples, std::string_view transcript) const = 0;
+  virtual std::shared_ptr<const ClonedVoice> clone(std::span<const float> samples,
+                                                   std::string_view transcript) const = 0;
 };
 
 // The model in a folder. Throws Error naming the file and the field at fault, Error(kUnsupported) for models that do
 // not speak.
-std::shared_ptr<const SpeechSynthesizer> load_voice(const std::filesystem::path& path, const ModelOptions& options = {});
+std::shared_ptr<const SpeechSynthesizer> load_voice(const std::filesystem::path& path,
+                                                    const ModelOptions& options = {});
 bool is_voice(const std::filesystem::path& path);
 
-// A text in pieces that are spoken one after the other: whole sentences of at least `least` letters together and at most
-// `most`, unless one alone is longer, which is cut between words. Pieces without letters or digits are left out.
+// A text in pieces that are spoken one after the other: whole sentences of at least `least` letters together and at
+// most `most`, unless one alone is longer, which is cut between words. Pieces without letters or digits are left out.
 std::vector<std::string> speakable_pieces(std::string_view text, size_t least, size_t most);
 
 }  // namespace wick

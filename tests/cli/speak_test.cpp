@@ -55,15 +55,17 @@ TEST_F(SpeakCommand, WritesAFileAPipeOrSamples) {
   EXPECT_EQ(stream.output.size(), 2 * sound.size());
   EXPECT_TRUE(written.ends_with(stream.output));
   EXPECT_TRUE(speak({"Hello", "there."}).output.ends_with(stream.output)) << "words are one text";
-  const Words piped = {"-c", "echo Hello there. | \"$1\" speak - --temperature 0 --model \"$2\"", "sh", WICK_PROGRAM, model_};
+  const Words piped = {"-c", "echo Hello there. | \"$1\" speak - --temperature 0 --model \"$2\"", "sh", WICK_PROGRAM,
+                       model_};
   EXPECT_TRUE(run_process("/bin/sh", piped, {}).output.ends_with(stream.output)) << "standard input";
   std::ofstream(out("text.txt")) << "Hello there.";
   EXPECT_TRUE(speak({"--file", out("text.txt")}).output.ends_with(stream.output));
   speak({"Hello there.", "--no-tag", "-o", out("b.wav")});
   EXPECT_EQ(bytes_of(out("b.wav")).find("synthetic"), std::string::npos);
   EXPECT_NE(speak({"Hello there.", "--voice", "eric", "--stream"}).output, stream.output);
-  EXPECT_NE(speak({"Hello there.", "--stats", "-o", out("c.wav")}).errors.find("times real time, the first of it after"),
-            std::string::npos);
+  EXPECT_NE(
+      speak({"Hello there.", "--stats", "-o", out("c.wav")}).errors.find("times real time, the first of it after"),
+      std::string::npos);
 }
 
 TEST_F(SpeakCommand, TellsWhatIsWrong) {
@@ -131,12 +133,13 @@ TEST(CodecCommand, GoesThereAndBack) {
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_NE(result.errors.find(part), std::string::npos) << result.errors;
   };
-  fails({"codec", "encode", mimi, out("a.wav"), "--codebooks", "9", "-o", out("c")}, "1 to 4 codebooks; 9 are asked for");
+  fails({"codec", "encode", mimi, out("a.wav"), "--codebooks", "9", "-o", out("c")},
+        "1 to 4 codebooks; 9 are asked for");
   fails({"codec", "encode", mimi, out("a.wav"), "--bandwidth", "6", "-o", out("c")}, "has one bandwidth");
   fails({"codec", "decode", mimi, (family_folder("mimi") / "model.safetensors").string(), "-o", out("c")},
         "expected a tensor 'codes'");
-  fails({"codec", "decode", family_folder("encodec").string(), (family_folder("mimi") / "reference.safetensors").string(),
-         "-o", out("c")},
+  fails({"codec", "decode", family_folder("encodec").string(),
+         (family_folder("mimi") / "reference.safetensors").string(), "-o", out("c")},
         "expected a tensor 'codes'");
   fails({"codec", "encode", family_folder("llama").string(), out("a.wav"), "-o", out("c")}, "that is no audio codec");
 }

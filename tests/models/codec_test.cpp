@@ -74,7 +74,8 @@ TEST_P(CodecTest, EncodesLikePyTorch) {
   const Tensor expected = reference_of(GetParam().folder).get(GetParam().encoded);
   const std::vector<int32_t> right = codes(GetParam().encoded);
   const auto sound = floats(GetParam().audio);
-  const int64_t frames = (static_cast<int64_t>(sound.size()) + codec->facts().frame_samples - 1) / codec->facts().frame_samples;
+  const int64_t frames =
+      (static_cast<int64_t>(sound.size()) + codec->facts().frame_samples - 1) / codec->facts().frame_samples;
   EXPECT_EQ(codec->encode(sound, static_cast<int64_t>(right.size()) / frames), right);
 }
 

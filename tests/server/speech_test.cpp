@@ -54,7 +54,8 @@ TEST_F(SpeechTest, SpeaksAsTheLibraryDoes) {
   EXPECT_NE(sound, plain.body);
   EXPECT_TRUE(wav.body.ends_with(sound));
   EXPECT_NE(wav.body.find("synthetic speech"), std::string::npos);
-  const auto reader = open_audio_in_memory("answer", std::as_bytes(std::span(wav.body)), nullptr, {.sample_rate = 24000});
+  const auto reader =
+      open_audio_in_memory("answer", std::as_bytes(std::span(wav.body)), nullptr, {.sample_rate = 24000});
   EXPECT_EQ(read_all(*reader, 1 << 24).size(), sound.size() / 2);
 }
 
@@ -88,7 +89,7 @@ TEST_F(SpeechTest, TellsWhatIsWrong) {
   refused(cat(R"({"input": ")", std::string(16385, 'a'), R"("})"), 400, "the most are 16384");
   refused(body(R"("voice": "bob")"), 400, "there is no voice 'bob'; there are eric, vivian");
   refused(body(R"("language": "klingon")"), 400, "klingon");
-  refused(body(R"("response_format": "mp3")"), 400, "response_format");
+  refused(body(R"("response_format": "midi")"), 400, "response_format");
   refused(body(R"("speed": 2)"), 400, "speed");
   refused(body(R"("model": "whisper")"), 404, "there is no voice model 'whisper'; known are: 'talker'");
   const ApiServer silent(std::vector<ModelEntry>{{"none", folder_.path() / "none", {}, {}}});
@@ -106,7 +107,8 @@ TEST_F(SpeechTest, ListsVoices) {
 // Whoever goes away stops what is spoken for him; others are answered meanwhile, and too many are turned away.
 TEST_F(SpeechTest, WhoLeavesIsForgotten) {
   std::string story;
-  for (int i = 0; i < 100; ++i) story += "This is one of a hundred sentences, each of which takes its time to be said. ";
+  for (int i = 0; i < 100; ++i)
+    story += "This is one of a hundred sentences, each of which takes its time to be said. ";
   const std::string right = pcm("Hello there.");
   for (int round = 0; round < 3; ++round) {
     std::vector<HttpClient> open;

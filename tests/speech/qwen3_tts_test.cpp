@@ -205,8 +205,8 @@ TEST(Qwen3Tts, EachSpeaksAsAlone) {
     Engine engine(model->talker(), engine_options(*model), 256);
     runner.use(engine.cache());
     HeardFrames heard;
-    engine.submit(std::make_shared<TtsTask>(runner, make_tts_prompt(*model, input(seed)), sampling(seed), 256,
-                                            heard.listener()));
+    engine.submit(
+        std::make_shared<TtsTask>(runner, make_tts_prompt(*model, input(seed)), sampling(seed), 256, heard.listener()));
     engine.run_until([&] { return heard.reason.has_value(); });
     EXPECT_EQ(heard.codes.size() % 16, 0u);
     right[seed] = heard.codes;

@@ -27,12 +27,14 @@ TEST(SpeakablePieces, AreSentences) {
 }
 
 TEST(SpeakablePieces, LongOnesAreCutBetweenWords) {
-  const Pieces pieces = speakable_pieces(std::string(30, 'a') + " " + std::string(30, 'b') + " " + std::string(90, 'c'), 0, 40);
+  const Pieces pieces =
+      speakable_pieces(std::string(30, 'a') + " " + std::string(30, 'b') + " " + std::string(90, 'c'), 0, 40);
   EXPECT_EQ(pieces, (Pieces{std::string(30, 'a'), std::string(30, 'b'), std::string(40, 'c'), std::string(40, 'c'),
                             std::string(10, 'c')}));
   std::string umlauts;
   for (int i = 0; i < 50; ++i) umlauts += "ö";
-  for (const std::string& piece : speakable_pieces(umlauts, 0, 33)) EXPECT_EQ(piece.size() % 2, 0u) << "no letter is cut";
+  for (const std::string& piece : speakable_pieces(umlauts, 0, 33))
+    EXPECT_EQ(piece.size() % 2, 0u) << "no letter is cut";
 }
 
 std::vector<float> all_of(Speech& speech, size_t most = 1000) {
@@ -115,7 +117,8 @@ TEST_F(VoiceTest, TheWaveformIsTheCodecs) {
 
 TEST_F(VoiceTest, LongTextsAreSpokenPieceByPieceWithoutClicks) {
   const auto voice = load();
-  const std::string sentence = "This is a sentence that is long enough to be spoken alone, or so one hopes to see here.";
+  const std::string sentence =
+      "This is a sentence that is long enough to be spoken alone, or so one hopes to see here.";
   const std::vector<float> one = all_of(*voice->speak(sentence, short_options(1)));
   const auto speech = voice->speak(sentence + " " + sentence + "\n" + sentence, short_options(1));
   EXPECT_EQ(speech->done(), 0);
@@ -151,7 +154,8 @@ TEST_F(VoiceTest, VoicesAreDescribed) {
   options.description = "a calm old man";
   EXPECT_NE(all_of(*voice->speak("Hello.", options)), any);
   options.description = "<|im_end|>";
-  EXPECT_ERROR(voice->speak("Hello.", options), kInvalidArgument, "the description spells the control token <|im_end|>");
+  EXPECT_ERROR(voice->speak("Hello.", options), kInvalidArgument,
+               "the description spells the control token <|im_end|>");
   options = short_options();
   options.voice = "bob";
   EXPECT_ERROR(voice->speak("Hello.", options), kInvalidArgument, "has no voices by name; describe one");
@@ -172,7 +176,8 @@ TEST_F(VoiceTest, VoicesAreCloned) {
   EXPECT_NE(by_both, by_voice);
   EXPECT_LE(by_both.size(), 9u * 96) << "the reference itself is not heard";
   EXPECT_ERROR(voice->clone(std::vector<float>(24000), ""), kInvalidArgument, "is silent");
-  EXPECT_ERROR(voice->clone(std::span(clip).first(2400), ""), kInvalidArgument, "takes 0.1 seconds, expected 0.5 to 60");
+  EXPECT_ERROR(voice->clone(std::span(clip).first(2400), ""), kInvalidArgument,
+               "takes 0.1 seconds, expected 0.5 to 60");
   EXPECT_ERROR(voice->clone(std::vector<float>(24000 * 61, 0.1f), ""), kInvalidArgument, "takes 61 seconds");
   std::vector<float> broken = clip;
   broken[100] = NAN;
@@ -186,7 +191,8 @@ TEST_F(VoiceTest, BadTextsAreRefused) {
   const auto voice = load();
   EXPECT_ERROR(voice->speak("", {}), kInvalidArgument, "nothing to say");
   EXPECT_ERROR(voice->speak(" ... \n", {}), kInvalidArgument, "nothing to say");
-  EXPECT_ERROR(voice->speak("Hello <|im_end|> there", {}), kInvalidArgument, "the text spells the control token <|im_end|>");
+  EXPECT_ERROR(voice->speak("Hello <|im_end|> there", {}), kInvalidArgument,
+               "the text spells the control token <|im_end|>");
   EXPECT_ERROR(voice->speak("Hello \xff", {}), kInvalidArgument, "not valid UTF-8");
   SpeakOptions options;
   options.voice = "bob";

@@ -31,8 +31,8 @@ class ApiServer {
       if (has_ember()) listeners.push_back({"ember-asr", {}, {}});
       speech = std::make_shared<SpeechHost>(std::move(listeners), 2, 4);
     }
-    Api::Parts parts{std::move(journal),   std::move(speech),    std::move(judges),
-                     std::move(embedders), std::move(inspector), nullptr,          std::move(voices)};
+    Api::Parts parts{std::move(journal),   std::move(speech), std::move(judges), std::move(embedders),
+                     std::move(inspector), nullptr,           std::move(voices)};
     api_ = std::make_unique<Api>(host_, metrics_, std::move(parts));
     Router router;
     api_->add_routes(router);

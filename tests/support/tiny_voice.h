@@ -29,8 +29,13 @@ inline std::filesystem::path make_tiny_voice(const std::filesystem::path& folder
   vocabulary["\u010a"] = next++;  // a newline
   nlohmann::json added = nlohmann::json::array();
   const auto add = [&](int id, const char* content, bool special) {
-    added.push_back({{"id", id}, {"content", content}, {"special", special}, {"single_word", false}, {"lstrip", false},
-                     {"rstrip", false}, {"normalized", false}});
+    added.push_back({{"id", id},
+                     {"content", content},
+                     {"special", special},
+                     {"single_word", false},
+                     {"lstrip", false},
+                     {"rstrip", false},
+                     {"normalized", false}});
   };
   add(164, "<|im_start|>", true);
   add(165, "<|im_end|>", true);
@@ -38,14 +43,26 @@ inline std::filesystem::path make_tiny_voice(const std::filesystem::path& folder
   add(171, "<tts_pad>", true);
   add(172, "<tts_text_bos>", true);
   add(173, "<tts_text_eod>", true);
-  const nlohmann::json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false},
-                                     {"use_regex", true}};
-  const nlohmann::json tokenizer = {
-      {"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}, {"added_tokens", added},
-      {"normalizer", nullptr}, {"pre_tokenizer", byte_level}, {"post_processor", nullptr}, {"decoder", byte_level},
-      {"model", {{"type", "BPE"}, {"dropout", nullptr}, {"unk_token", nullptr}, {"continuing_subword_prefix", ""},
-                 {"end_of_word_suffix", ""}, {"fuse_unk", false}, {"byte_fallback", false}, {"vocab", vocabulary},
-                 {"merges", nlohmann::json::array()}}}};
+  const nlohmann::json byte_level = {
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", true}};
+  const nlohmann::json tokenizer = {{"version", "1.0"},
+                                    {"truncation", nullptr},
+                                    {"padding", nullptr},
+                                    {"added_tokens", added},
+                                    {"normalizer", nullptr},
+                                    {"pre_tokenizer", byte_level},
+                                    {"post_processor", nullptr},
+                                    {"decoder", byte_level},
+                                    {"model",
+                                     {{"type", "BPE"},
+                                      {"dropout", nullptr},
+                                      {"unk_token", nullptr},
+                                      {"continuing_subword_prefix", ""},
+                                      {"end_of_word_suffix", ""},
+                                      {"fuse_unk", false},
+                                      {"byte_fallback", false},
+                                      {"vocab", vocabulary},
+                                      {"merges", nlohmann::json::array()}}}};
   std::ofstream(folder / "tokenizer.json") << tokenizer;
   return folder;
 }

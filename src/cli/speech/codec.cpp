@@ -76,7 +76,8 @@ int decode(const CodecArguments& arguments) {
   const Checkpoint file = Checkpoint::open(arguments.input);
   const TensorEntry* entry = file.find(kCodes);
   if (!entry || entry->shape.rank() != 2 || (entry->dtype != DType::kI32 && entry->dtype != DType::kI64)) {
-    throw Error(ErrorCode::kBadFile, cat(arguments.input, ": expected a tensor 'codes' of i32 or i64 [frames, codebooks]"));
+    throw Error(ErrorCode::kBadFile,
+                cat(arguments.input, ": expected a tensor 'codes' of i32 or i64 [frames, codebooks]"));
   }
   const auto codec = load(arguments);
   const CodecFacts& facts = codec->facts();
@@ -106,8 +107,8 @@ int decode(const CodecArguments& arguments) {
   const std::string front = wav_header(header);
   out.write_at(0, std::as_bytes(std::span(front)));
   out.finish();
-  std::cout << fmt::format("{:.2f} s of sound from {} frames\n", static_cast<double>(header.samples) / facts.sample_rate,
-                           frames);
+  std::cout << fmt::format("{:.2f} s of sound from {} frames\n",
+                           static_cast<double>(header.samples) / facts.sample_rate, frames);
   return 0;
 }
 
@@ -136,8 +137,9 @@ void add_codec(CLI::App& app, Action& action) {
         ->type_name("KBPS")
         ->excludes("--codebooks");
     add_shared(*sub, arguments);
-    sub->footer("The codes are a tensor of i32 [frames, codebooks] in a .safetensors file.\n\n"
-                "Example:\n  wick codec encode models/mimi speech.wav -o codes.safetensors");
+    sub->footer(
+        "The codes are a tensor of i32 [frames, codebooks] in a .safetensors file.\n\n"
+        "Example:\n  wick codec encode models/mimi speech.wav -o codes.safetensors");
     sub->callback([&action, arguments] { action = [arguments] { return encode(*arguments); }; });
   }
   CLI::App* sub = command->add_subcommand("decode", "Make sound of codes");

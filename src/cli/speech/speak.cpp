@@ -20,6 +20,7 @@
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress_bar.h"
 #include "media/audio_reader.h"
+#include "media/sound_encoder.h"
 #include "media/wav_writer.h"
 #include "speech/voice.h"
 
@@ -99,27 +100,35 @@ class SoundOutput {
       to_stdout(wav_header(header_));
       return;
     }
+    const std::string format = sound_format_of(arguments.output);
+    if (format != "wav") encoder_ = make_sound_encoder(format, sample_rate, header_.comment);
     file_ = std::make_unique<OutputFile>(arguments.output);
-    at_ = static_cast<int64_t>(wav_header(header_).size());
+    at_ = encoder_ ? 0 : std::ssize(wav_header(header_));
   }
 
   void write(std::span<const float> samples) {
     samples_ += std::ssize(samples);
-    const std::string bytes = pcm16_bytes(samples);
-    if (!file_) return to_stdout(bytes);
-    file_->write_at(at_, std::as_bytes(std::span(bytes)));
-    at_ += std::ssize(bytes);
+    append(encoder_ ? encoder_->push(samples) : pcm16_bytes(samples));
   }
   void finish() {
     if (!file_) return;
-    header_.samples = samples_;
-    const std::string header = wav_header(header_);
-    file_->write_at(0, std::as_bytes(std::span(header)));
+    if (encoder_) {
+      append(encoder_->finish());
+    } else {
+      header_.samples = samples_;
+      const std::string header = wav_header(header_);
+      file_->write_at(0, std::as_bytes(std::span(header)));
+    }
     file_->finish();
   }
   double seconds() const { return static_cast<double>(samples_) / rate_; }
 
  private:
+  void append(const std::string& bytes) {
+    if (!file_) return to_stdout(bytes);
+    if (!bytes.empty()) file_->write_at(at_, std::as_bytes(std::span(bytes)));
+    at_ += std::ssize(bytes);
+  }
   static void to_stdout(const std::string& bytes) {
     if (!std::cout.write(bytes.data(), std::ssize(bytes)).flush()) {
       throw Error(ErrorCode::kIo, "standard output: nobody takes the sound any more");
@@ -130,6 +139,7 @@ class SoundOutput {
   int rate_;
   WavHeader header_;
   std::unique_ptr<OutputFile> file_;
+  std::unique_ptr<SoundEncoder> encoder_;  // null: WAV, whose length is known at the end
   int64_t at_ = 0, samples_ = 0;
 };
 
@@ -191,15 +201,23 @@ void add_speak(CLI::App& app, Action& action) {
   const auto arguments = std::make_shared<SpeakArguments>();
   command->add_option("TEXT", arguments->words, "What to say; - is standard input");
   command->add_option("--model", arguments->model, "A folder with Qwen3-TTS, or Org/Name")->required();
-  command->add_option("--file", arguments->file, "Speak what this file holds, or standard input for -")->type_name("FILE");
-  command->add_option("-o,--output", arguments->output, "A WAV file (default: standard output)")->type_name("FILE");
+  command->add_option("--file", arguments->file, "Speak what this file holds, or standard input for -")
+      ->type_name("FILE");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "A file: .wav, or with FFmpeg .mp3, .flac, .opus or .aac (default: WAV on standard output)")
+      ->type_name("FILE");
   command->add_option("--voice", arguments->voice,
                       "A name (see wick voices), a clip of somebody who speaks, or what the voice is like");
-  command->add_option("--transcript", arguments->transcript, "What is said in the clip: its way of speaking is taken over, too")
+  command
+      ->add_option("--transcript", arguments->transcript,
+                   "What is said in the clip: its way of speaking is taken over, too")
       ->type_name("TEXT");
-  command->add_option("--instruction", arguments->description, "How to speak, with models that take it")->type_name("TEXT");
+  command->add_option("--instruction", arguments->description, "How to speak, with models that take it")
+      ->type_name("TEXT");
   command->add_option("--language", arguments->language, "What is spoken, e.g. english (default: found out)");
-  command->add_flag("--stream", arguments->stream, "Write 16-bit samples without a header to standard output as they come");
+  command->add_flag("--stream", arguments->stream,
+                    "Write 16-bit samples without a header to standard output as they come");
   command->add_flag("--no-tag", arguments->no_tag, "Do not note in the file that the speech is synthetic");
   command->add_flag("--stats", arguments->stats, "Show how long it took on standard error");
   constexpr char kGroup[] = "Model";
@@ -215,10 +233,12 @@ void add_speak(CLI::App& app, Action& action) {
       "Examples:\n"
       "  wick speak \"Hello.\" --model models/Qwen3-TTS-12Hz-0.6B-CustomVoice --voice ryan -o hello.wav\n"
       "  wick speak --file story.txt --model models/Qwen3-TTS-12Hz-1.7B-Base --voice me.wav -o story.wav\n"
-      "  wick speak \"Good evening.\" --model models/Qwen3-TTS-12Hz-1.7B-VoiceDesign --voice \"a calm old man\" > evening.wav");
+      "  wick speak \"Good evening.\" --model models/Qwen3-TTS-12Hz-1.7B-VoiceDesign --voice \"a calm old man\" > "
+      "evening.wav");
   command->callback([&action, arguments] {
     if (arguments->words.empty() == arguments->file.empty()) {
-      throw CLI::ValidationError("TEXT", arguments->words.empty() ? "is needed, or --file" : "is not taken together with --file");
+      throw CLI::ValidationError(
+          "TEXT", arguments->words.empty() ? "is needed, or --file" : "is not taken together with --file");
     }
     if (arguments->stream && !arguments->output.empty()) throw CLI::ExcludesError("--stream", "--output");
     if (!arguments->stream && (arguments->output.empty() || arguments->output == "-") && isatty(STDOUT_FILENO)) {

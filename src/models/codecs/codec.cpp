@@ -100,10 +100,11 @@ std::unique_ptr<Codec> load_codec(const WeightSource& source, const ModelOptions
   const CodecLoader load = loader_of(source.config());
   if (load) return load(source, options);
   const Json* type = source.config().is_object() ? source.config().find("model_type") : nullptr;
-  throw Error(ErrorCode::kUnsupported,
-              cat(file_name(source), ": ", type && type->is_text() ? cat("a model of the type ", type->as_text()) : "a file",
-                  " that is no audio codec; Encodec, Mimi, the tokenizer of Qwen3-TTS and the detokenizer of LFM2-Audio "
-                  "are read"));
+  throw Error(
+      ErrorCode::kUnsupported,
+      cat(file_name(source), ": ", type && type->is_text() ? cat("a model of the type ", type->as_text()) : "a file",
+          " that is no audio codec; Encodec, Mimi, the tokenizer of Qwen3-TTS and the detokenizer of LFM2-Audio "
+          "are read"));
 }
 
 std::unique_ptr<Codec> load_codec(const std::filesystem::path& path, const ModelOptions& options) {

@@ -16,8 +16,8 @@ struct CodecFacts {
   std::string family;  // "mimi", "encodec", "qwen3_tts_tokenizer_12hz", "lfm2_audio_detokenizer"
   int sample_rate = 0;
   int64_t codebooks = 0, codebook_size = 0;
-  int64_t frame_samples = 0;               // samples per frame of codes
-  std::vector<double> bandwidths;          // kbit/s that there are codebooks for; empty: all are always used
+  int64_t frame_samples = 0;       // samples per frame of codes
+  std::vector<double> bandwidths;  // kbit/s that there are codebooks for; empty: all are always used
   bool encodes = false, decodes = false;
   int64_t parameters = 0, weight_bytes = 0;
 

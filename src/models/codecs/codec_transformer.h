@@ -10,8 +10,8 @@
 
 namespace wick {
 
-// The transformer of a codec: causal, each position seeing a window, with what a half of a layer adds scaled by a vector
-// (LayerScale).
+// The transformer of a codec: causal, each position seeing a window, with what a half of a layer adds scaled by a
+// vector (LayerScale).
 struct CodecTransformerConfig {
   int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate = 0;
   int64_t window = 0;  // positions that one sees, itself among them

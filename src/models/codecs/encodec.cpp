@@ -30,15 +30,17 @@ EncodecConfig read_encodec_config(const WeightSource& source) {
   encodec.seanet = read_seanet_config(config);
   encodec.seanet.lstm_layers = read_count(config, "num_lstm_layers", 16);
   // The 48 kHz model: sound of two channels in overlapping pieces, each normed, and convolutions that look ahead.
-  const bool looks_ahead = !config.flag("use_causal_conv", true) || config.text("norm_type", "weight_norm") != "weight_norm" ||
-                           config.flag("normalize", false) || config.number("chunk_length_s", 0) != 0 ||
-                           encodec.seanet.channels != 1;
+  const bool looks_ahead =
+      !config.flag("use_causal_conv", true) || config.text("norm_type", "weight_norm") != "weight_norm" ||
+      config.flag("normalize", false) || config.number("chunk_length_s", 0) != 0 || encodec.seanet.channels != 1;
   if (looks_ahead) {
     throw Error(ErrorCode::kUnsupported,
-                cat(file_name(source), ": Encodec with settings of its 48 kHz model (use_causal_conv, norm_type, normalize, "
-                                       "chunk_length_s, audio_channels); the causal one of 24 kHz is read"));
+                cat(file_name(source),
+                    ": Encodec with settings of its 48 kHz model (use_causal_conv, norm_type, normalize, "
+                    "chunk_length_s, audio_channels); the causal one of 24 kHz is read"));
   }
-  encodec.seanet.names = source.has("encoder.layers.0.conv.weight_g") ? ConvNames::kWeightNorm : ConvNames::kParametrized;
+  encodec.seanet.names =
+      source.has("encoder.layers.0.conv.weight_g") ? ConvNames::kWeightNorm : ConvNames::kParametrized;
   encodec.sample_rate = static_cast<int>(read_count(config, "sampling_rate", 384000));
   encodec.entries = read_count(config, "codebook_size", 1 << 20);
   if (config.integer("codebook_dim", encodec.seanet.hidden) != encodec.seanet.hidden) {
@@ -50,10 +52,12 @@ EncodecConfig read_encodec_config(const WeightSource& source) {
   for (const double each : encodec.bandwidths) {
     if (!(each > 0) || each > 1e4) throw bad_setting(cat("target_bandwidths has ", each));
   }
-  const double frame_rate = std::ceil(static_cast<double>(encodec.sample_rate) / static_cast<double>(encodec.seanet.hop()));
+  const double frame_rate =
+      std::ceil(static_cast<double>(encodec.sample_rate) / static_cast<double>(encodec.seanet.hop()));
   const double bits = std::ceil(std::log2(static_cast<double>(encodec.entries)));
   encodec.books = static_cast<int64_t>(1000 * encodec.bandwidths.back() / (frame_rate * bits));
-  if (encodec.books < 1 || encodec.books > 1024) throw bad_setting(cat("target_bandwidths make ", encodec.books, " codebooks"));
+  if (encodec.books < 1 || encodec.books > 1024)
+    throw bad_setting(cat("target_bandwidths make ", encodec.books, " codebooks"));
   return encodec;
 }
 

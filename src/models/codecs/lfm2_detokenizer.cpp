@@ -45,8 +45,8 @@ DetokenizerConfig read_config(const Json& json) {
   for (size_t i = 0; i < types.size(); ++i) {
     if (types[i] == "sliding_attention") backbone.kinds[i].window = window;
     if (types[i] != "sliding_attention" && types[i] != "conv") {
-      throw Error(ErrorCode::kUnsupported, cat("config.json: layer_types has '", types[i],
-                                               "'; a detokenizer has conv and sliding_attention"));
+      throw Error(ErrorCode::kUnsupported,
+                  cat("config.json: layer_types has '", types[i], "'; a detokenizer has conv and sliding_attention"));
     }
   }
   backbone.names.embed = backbone.names.head = "";
@@ -76,7 +76,8 @@ class Synthesis {
   Synthesis(int64_t fft, int64_t hop) : fft_(fft), hop_(hop), skip_((fft - hop) / 2) {
     window_.resize(static_cast<size_t>(fft));
     for (int64_t i = 0; i < fft; ++i) {
-      window_[static_cast<size_t>(i)] = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(fft));
+      window_[static_cast<size_t>(i)] =
+          0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(fft));
     }
   }
 
@@ -167,7 +168,8 @@ class Lfm2Detokenizer final : public Codec {
         : model_(model), synthesis_(model.config_.fft, model.config_.hop), state_(model.backbone_.new_state()) {
       const ArenaPause keep;
       const ModelFacts& facts = model.backbone_.facts();
-      cache_ = KvCache(facts.kv_layers, kv_blocks_for(facts.window + kPieceRows) + 1, DType::kF32, model.backbone_.device());
+      cache_ =
+          KvCache(facts.kv_layers, kv_blocks_for(facts.window + kPieceRows) + 1, DType::kF32, model.backbone_.device());
     }
 
     std::vector<float> push(std::span<const int32_t> codes) override {

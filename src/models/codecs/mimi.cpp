@@ -17,9 +17,9 @@ class Mimi final : public Codec {
   Mimi(const MimiConfig& config, WeightLoader& loader)
       : device_(loader.device()),
         quantizer_(config, loader, false),
-        up_(make_depthwise_transpose(load_conv_weight(loader, config.seanet.names, config.up,
-                                                      {config.seanet.hidden, 1, kUpTaps}, true),
-                                     config.seanet.hidden, kUpTaps, 2)),
+        up_(make_depthwise_transpose(
+            load_conv_weight(loader, config.seanet.names, config.up, {config.seanet.hidden, 1, kUpTaps}, true),
+            config.seanet.hidden, kUpTaps, 2)),
         transformer_(
             [&] {
               CodecTransformerConfig layers = config.transformer;
@@ -92,7 +92,8 @@ MimiConfig config_of(const WeightSource& source) {
   const bool transformers = config.is_object() && config.get("model_type", std::string()) == "mimi";
   if (transformers && source.has("encoder.layers.0.conv.weight")) return read_mimi_config(ConfigReader(config), "");
   MimiConfig mimi = read_moshi_config(config.is_object() && config.find("seanet") ? &config : nullptr);
-  if (source.has(mimi.decoder_layers + "0.self_attn.out_projs.0.weight")) mimi.transformer.out = "self_attn.out_projs.0";
+  if (source.has(mimi.decoder_layers + "0.self_attn.out_projs.0.weight"))
+    mimi.transformer.out = "self_attn.out_projs.0";
   return mimi;
 }
 
@@ -102,8 +103,7 @@ std::unique_ptr<Codec> load_mimi(const WeightSource& source, const ModelOptions&
   const MimiConfig config = config_of(source);
   std::unique_ptr<Codec> codec;
   const std::string stacks[] = {config.encoder_layers, config.decoder_layers};
-  load_parts(source, options, stacks,
-             [&](WeightLoader& loader) { codec = std::make_unique<Mimi>(config, loader); });
+  load_parts(source, options, stacks, [&](WeightLoader& loader) { codec = std::make_unique<Mimi>(config, loader); });
   return codec;
 }
 

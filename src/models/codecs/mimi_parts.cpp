@@ -30,16 +30,17 @@ MimiConfig read_mimi_config(const ConfigReader& config, const std::string& prefi
   transformer.layers = read_count(config, "num_hidden_layers", 256);
   transformer.hidden = mimi.seanet.hidden;
   transformer.heads = read_count(config, "num_attention_heads", 1024);
-  transformer.kv_heads = config.has("num_key_value_heads") ? read_count(config, "num_key_value_heads", 1024)
-                                                           : transformer.heads;
-  transformer.head_dim = config.has("head_dim") ? read_count(config, "head_dim", 4096)
-                                                : transformer.hidden / transformer.heads;
+  transformer.kv_heads =
+      config.has("num_key_value_heads") ? read_count(config, "num_key_value_heads", 1024) : transformer.heads;
+  transformer.head_dim =
+      config.has("head_dim") ? read_count(config, "head_dim", 4096) : transformer.hidden / transformer.heads;
   transformer.intermediate = read_count(config, "intermediate_size");
   transformer.window = read_count(config, "sliding_window", 1 << 20);
   transformer.theta = config.number("rope_theta", 10000);
   transformer.eps = static_cast<float>(config.number("norm_eps", 1e-5));
   transformer.activation = activation_named(config.text("hidden_act", "gelu"));
-  if (config.flag("attention_bias", false)) throw Error(ErrorCode::kUnsupported, "config.json: attention_bias of a codec");
+  if (config.flag("attention_bias", false))
+    throw Error(ErrorCode::kUnsupported, "config.json: attention_bias of a codec");
   if (transformer.heads % transformer.kv_heads != 0 || transformer.head_dim % 2 != 0 || !(transformer.theta > 0)) {
     throw bad_setting(cat("num_attention_heads = ", transformer.heads, ", num_key_value_heads = ", transformer.kv_heads,
                           ", head_dim = ", transformer.head_dim, " and rope_theta = ", transformer.theta,
@@ -91,8 +92,8 @@ MimiConfig read_moshi_config(const Json* json) {
   if (json) {
     const auto expect = [&](const ConfigReader& block, std::string_view name, std::string_view value) {
       if (block.text(name, value) == value) return;
-      throw Error(ErrorCode::kUnsupported, cat("config.json: ", name, " = '", block.text(name, value),
-                                               "' of a codec, expected '", value, "'"));
+      throw Error(ErrorCode::kUnsupported,
+                  cat("config.json: ", name, " = '", block.text(name, value), "' of a codec, expected '", value, "'"));
     };
     const ConfigReader seanet(json->at("seanet")), layers(json->at("transformer")), books(json->at("quantizer"));
     mimi.sample_rate = static_cast<int>(read_count(ConfigReader(*json), "sample_rate", 384000));
@@ -194,7 +195,9 @@ class MimiEncoder::Stream final : public CodecEncoder {
         seanet_(model.seanet_.new_state()),
         transformer_(model.transformer_.new_state()) {}
 
-  std::vector<int32_t> push(std::span<const float> samples) override { return samples.empty() ? std::vector<int32_t>() : run(samples, false); }
+  std::vector<int32_t> push(std::span<const float> samples) override {
+    return samples.empty() ? std::vector<int32_t>() : run(samples, false);
+  }
   std::vector<int32_t> finish() override { return run({}, true); }
 
  private:
@@ -213,6 +216,8 @@ class MimiEncoder::Stream final : public CodecEncoder {
   StreamConvState down_;
 };
 
-std::unique_ptr<CodecEncoder> MimiEncoder::stream(int64_t books) const { return std::make_unique<Stream>(*this, books); }
+std::unique_ptr<CodecEncoder> MimiEncoder::stream(int64_t books) const {
+  return std::make_unique<Stream>(*this, books);
+}
 
 }  // namespace wick

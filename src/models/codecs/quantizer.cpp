@@ -18,7 +18,8 @@ constexpr double kLeastUsage = 1e-5;  // of the training's running averages
 
 Tensor load_vectors(WeightLoader& loader, BookNames names, const std::string& prefix, int64_t index, int64_t entries,
                     int64_t width) {
-  if (names == BookNames::kEncodec) return loader.vector(cat(prefix, "layers.", index, ".codebook.embed"), {entries, width});
+  if (names == BookNames::kEncodec)
+    return loader.vector(cat(prefix, "layers.", index, ".codebook.embed"), {entries, width});
   const bool moshi = names == BookNames::kMoshi;
   const std::string stem = cat(prefix, moshi ? "vq.layers." : "layers.", index, moshi ? "._codebook." : ".codebook.");
   const Tensor sums = loader.vector(stem + (moshi ? "embedding_sum" : "embed_sum"), {entries, width});
@@ -86,9 +87,9 @@ void check_codes(std::span<const int32_t> codes, int64_t books, int64_t entries)
   }
   for (size_t i = 0; i < codes.size(); ++i) {
     if (codes[i] >= 0 && codes[i] < entries) continue;
-    throw Error(ErrorCode::kInvalidArgument, cat("code ", i % static_cast<size_t>(books), " of frame ",
-                                                 i / static_cast<size_t>(books), " is ", codes[i], ", expected 0 to ",
-                                                 entries - 1));
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("code ", i % static_cast<size_t>(books), " of frame ", i / static_cast<size_t>(books), " is ",
+                    codes[i], ", expected 0 to ", entries - 1));
   }
 }
 

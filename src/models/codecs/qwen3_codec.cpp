@@ -53,7 +53,8 @@ DecoderSizes read_decoder(const ConfigReader& config) {
   transformer.gate = "mlp.gate_proj";
   transformer.up = "mlp.up_proj";
   transformer.down = "mlp.down_proj";
-  if (config.flag("attention_bias", false)) throw Error(ErrorCode::kUnsupported, "config.json: attention_bias of a codec");
+  if (config.flag("attention_bias", false))
+    throw Error(ErrorCode::kUnsupported, "config.json: attention_bias of a codec");
   if (transformer.heads % transformer.kv_heads != 0 || transformer.head_dim % 2 != 0 || !(transformer.theta > 0)) {
     throw bad_setting(cat("num_attention_heads = ", transformer.heads, ", num_key_value_heads = ", transformer.kv_heads,
                           " and head_dim = ", transformer.head_dim, " do not fit each other"));
@@ -67,7 +68,8 @@ DecoderSizes read_decoder(const ConfigReader& config) {
   sizes.ups = config.integers("upsampling_ratios");
   sizes.rates = config.integers("upsample_rates");
   for (const auto* list : {&sizes.ups, &sizes.rates}) {
-    if (list->empty() || list->size() > 8) throw bad_setting("upsampling_ratios and upsample_rates need 1 to 8 numbers");
+    if (list->empty() || list->size() > 8)
+      throw bad_setting("upsampling_ratios and upsample_rates need 1 to 8 numbers");
     for (const int64_t rate : *list) {
       if (rate < 1 || rate > 64) throw bad_setting(cat("a codec's decoder spreads rows by ", rate));
     }

@@ -106,9 +106,7 @@ Tensor load_conv_bias(WeightLoader& loader, ConvNames names, const std::string& 
   return loader.vector(conv_stem(names, name, transposed) + "bias", {size});
 }
 
-void Seanet::add_conv(StreamConv conv) {
-  layers_.push_back({Kind::kConv, {std::move(conv)}, {}, conv_states_++});
-}
+void Seanet::add_conv(StreamConv conv) { layers_.push_back({Kind::kConv, {std::move(conv)}, {}, conv_states_++}); }
 
 void Seanet::add_residual(const SeanetConfig& config, WeightLoader& loader, const std::string& prefix, int64_t width,
                           int64_t dilation) {

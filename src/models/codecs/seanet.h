@@ -10,10 +10,10 @@ namespace wick {
 
 // How a codec's file keeps the weights of convolutions.
 enum class ConvNames : uint8_t {
-  kPlain,       // ".conv.weight"
-  kMoshi,       // ".conv.conv.weight", transposed ".convtr.convtr.weight"
-  kWeightNorm,  // ".conv.weight_g" and ".conv.weight_v"
-  kParametrized // ".conv.parametrizations.weight.original0" and "original1"
+  kPlain,        // ".conv.weight"
+  kMoshi,        // ".conv.conv.weight", transposed ".convtr.convtr.weight"
+  kWeightNorm,   // ".conv.weight_g" and ".conv.weight_v"
+  kParametrized  // ".conv.parametrizations.weight.original0" and "original1"
 };
 
 // The convolutional halves of Encodec and Mimi.

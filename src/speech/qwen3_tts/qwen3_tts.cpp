@@ -44,7 +44,8 @@ Qwen3Tts::Qwen3Tts(const TtsConfig& config, WeightLoader& loader, const ModelOpt
 std::unique_ptr<Qwen3Tts> Qwen3Tts::load(const WeightSource& source, std::unique_ptr<const Codec> codec,
                                          const ModelOptions& options) {
   if (!is_qwen3_tts(source.config())) {
-    throw Error(ErrorCode::kUnsupported, cat(file_name(source), ": the config.json beside it is not that of a qwen3_tts"));
+    throw Error(ErrorCode::kUnsupported,
+                cat(file_name(source), ": the config.json beside it is not that of a qwen3_tts"));
   }
   if (options.context < 0) {
     throw Error(ErrorCode::kInvalidArgument, cat("a context of ", options.context, " positions is asked for"));
@@ -53,13 +54,14 @@ std::unique_ptr<Qwen3Tts> Qwen3Tts::load(const WeightSource& source, std::unique
   const CodecFacts& facts = codec->facts();
   if (facts.codebooks != config.code_groups || facts.codebook_size > config.group_entries ||
       facts.codebook_size > config.codes - 1024) {
-    throw Error(ErrorCode::kBadFile, cat(file_name(source), ": its codec has ", facts.codebooks, " codebooks of ",
-                                         facts.codebook_size, ", the talker makes ", config.code_groups, " of ",
-                                         config.group_entries));
+    throw Error(ErrorCode::kBadFile,
+                cat(file_name(source), ": its codec has ", facts.codebooks, " codebooks of ", facts.codebook_size,
+                    ", the talker makes ", config.code_groups, " of ", config.group_entries));
   }
   std::unique_ptr<Qwen3Tts> model;
   const std::string stacks[] = {config.talker.names.layers, config.predictor.names.layers};
-  load_parts(source, options, stacks, [&](WeightLoader& loader) { model.reset(new Qwen3Tts(config, loader, options)); });
+  load_parts(source, options, stacks,
+             [&](WeightLoader& loader) { model.reset(new Qwen3Tts(config, loader, options)); });
   model->codec_ = std::move(codec);
   return model;
 }

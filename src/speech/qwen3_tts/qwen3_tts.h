@@ -13,9 +13,9 @@
 
 namespace wick {
 
-// Qwen3-TTS: text to frames of codes, which its codec makes sound of. The talker, a Qwen 3, reads the text and makes the
-// first code of each frame; the predictor, a smaller one, makes the others of what the talker thought.
-// Immutable: any number of threads may use it at once.
+// Qwen3-TTS: text to frames of codes, which its codec makes sound of. The talker, a Qwen 3, reads the text and makes
+// the first code of each frame; the predictor, a smaller one, makes the others of what the talker thought. Immutable:
+// any number of threads may use it at once.
 class Qwen3Tts {
  public:
   // A Hugging Face folder, with its codec in speech_tokenizer/. Throws Error naming the tensor or the setting at fault.

@@ -25,8 +25,8 @@ constexpr size_t kAhead = 2;  // sentences that are made while one is heard
 constexpr size_t kLeastPiece = 80, kMostPiece = 500;
 // Nobody speaks as slowly as this: what goes on for longer has lost its way.
 constexpr int64_t kFramesPerToken = 25, kFramesBeside = 100;
-constexpr double kShortestClip = 0.5, kLongestClip = 60;  // seconds
-constexpr float kSilence = 1e-3f;                         // the loudest sample of a clip that nobody speaks in
+constexpr double kShortestClip = 0.5, kLongestClip = 60;      // seconds
+constexpr float kSilence = 1e-3f;                             // the loudest sample of a clip that nobody speaks in
 constexpr double kFadeSeconds = 0.005, kPauseSeconds = 0.12;  // where two pieces meet
 
 TtsSampling read_sampling(const std::filesystem::path& folder) {
@@ -66,7 +66,8 @@ constexpr size_t kTokensBefore = 3, kTokensBehind = 2, kTokensLast = 3;
 
 // A raised cosine from 0 to 1.
 float fade(size_t i, size_t count) {
-  return static_cast<float>(0.5 - 0.5 * std::cos(std::numbers::pi * (static_cast<double>(i) + 0.5) / static_cast<double>(count)));
+  return static_cast<float>(
+      0.5 - 0.5 * std::cos(std::numbers::pi * (static_cast<double>(i) + 0.5) / static_cast<double>(count)));
 }
 
 }  // namespace
@@ -94,7 +95,9 @@ class Qwen3Voice::SpokenText final : public Speech {
     for (const auto& piece : going_) on_.engine_->cancel(piece->id);
   }
 
-  double done() const override { return letters_ > 0 ? static_cast<double>(spoken_) / static_cast<double>(letters_) : 1; }
+  double done() const override {
+    return letters_ > 0 ? static_cast<double>(spoken_) / static_cast<double>(letters_) : 1;
+  }
 
   std::vector<float> read(size_t most) override {
     while (ready_.size() == given_ && !going_.empty()) step();
@@ -122,8 +125,8 @@ class Qwen3Voice::SpokenText final : public Speech {
     RequestId id = 0;
     size_t letters = 0;
     std::unique_ptr<CodecDecoder> decoder;
-    size_t faded = 0;          // samples at its beginning that were faded in
-    std::vector<float> held;   // its last samples, which may have to be faded out
+    size_t faded = 0;         // samples at its beginning that were faded in
+    std::vector<float> held;  // its last samples, which may have to be faded out
     bool has_begun = false;
   };
 
@@ -296,7 +299,9 @@ TtsInput Qwen3Voice::input_of(std::string_view piece, const TtsInput& shared) co
 
 // All but the text.
 TtsInput Qwen3Voice::shared_input(const SpeakOptions& options) const {
-  const auto bad = [&](const std::string& what) { return Error(ErrorCode::kInvalidArgument, cat(facts_.label, " ", what)); };
+  const auto bad = [&](const std::string& what) {
+    return Error(ErrorCode::kInvalidArgument, cat(facts_.label, " ", what));
+  };
   const TtsConfig& config = model_->config();
   TtsInput input;
   std::string speaker;
@@ -339,7 +344,8 @@ std::unique_ptr<Speech> Qwen3Voice::speak(std::string_view text, const SpeakOpti
   return std::make_unique<SpokenText>(*this, std::move(pieces), options);
 }
 
-std::shared_ptr<const ClonedVoice> Qwen3Voice::clone(std::span<const float> samples, std::string_view transcript) const {
+std::shared_ptr<const ClonedVoice> Qwen3Voice::clone(std::span<const float> samples,
+                                                     std::string_view transcript) const {
   const auto bad = [](const std::string& what) { return Error(ErrorCode::kInvalidArgument, what); };
   if (!model_->speaker_encoder()) {
     throw Error(ErrorCode::kUnsupported, cat(facts_.label, " does not clone voices; Qwen3-TTS Base models do"));

@@ -78,7 +78,8 @@ SpeakerEncoder::SpeakerEncoder(const SpeakerEncoderConfig& config, WeightLoader&
     block.first = load_conv(loader, name + "tdnn1.conv", width, width, 1);
     for (int64_t j = 0; j + 1 < config.groups; ++j) {
       block.groups.push_back(load_conv(loader, cat(name, "res2net_block.blocks.", j, ".conv"), group, group,
-                                       config.kernels[static_cast<size_t>(i)], config.dilations[static_cast<size_t>(i)]));
+                                       config.kernels[static_cast<size_t>(i)],
+                                       config.dilations[static_cast<size_t>(i)]));
     }
     block.last = load_conv(loader, name + "tdnn2.conv", width, width, 1);
     block.squeeze = load_conv(loader, name + "se_block.conv1", config.squeezed, width, 1);
@@ -140,8 +141,8 @@ Tensor SpeakerEncoder::embed(const Tensor& mel) const {
   const Tensor even = full(Shape{1, 1, 1}, 1.0 / static_cast<double>(mixed.dim(2)), DType::kF32, device_);
   const Tensor middle = mean(mixed, {2}, true);
   const Tensor spread = deviation(sub(mixed, middle), even);
-  const Tensor seen = concat({mixed, broadcast_as(middle, mixed.shape()).contiguous(),
-                              broadcast_as(spread, mixed.shape()).contiguous()}, 1);
+  const Tensor seen = concat(
+      {mixed, broadcast_as(middle, mixed.shape()).contiguous(), broadcast_as(spread, mixed.shape()).contiguous()}, 1);
   const Tensor weights = softmax(attention_out_(tanh(relu(attention_in_(seen)))), 2);
   const Tensor at = sum(mul(mixed, weights), {2}, true);
   const Tensor pooled = concat({at, deviation(sub(mixed, at), weights)}, 1);

@@ -54,7 +54,8 @@ SpeakerEncoderConfig read_speaker(const Json& json, int64_t hidden) {
   };
   const std::vector<int64_t> channels = numbers("enc_channels", {512, 512, 512, 512, 1536});
   for (size_t i = 1; i < 4; ++i) {
-    if (channels[i] != channels[0]) throw Error(ErrorCode::kUnsupported, "config.json: enc_channels of different sizes");
+    if (channels[i] != channels[0])
+      throw Error(ErrorCode::kUnsupported, "config.json: enc_channels of different sizes");
   }
   speaker.width = channels[0];
   speaker.mixed = channels[4];
@@ -89,14 +90,15 @@ TtsConfig read_tts_config(const Json& config) {
   TtsConfig tts;
   const std::string kind = config.at("tts_model_type").as_text();
   if (kind != "custom_voice" && kind != "voice_design" && kind != "base") {
-    throw Error(ErrorCode::kUnsupported, cat("config.json: tts_model_type '", kind,
-                                             "'; custom_voice, voice_design and base are known"));
+    throw Error(ErrorCode::kUnsupported,
+                cat("config.json: tts_model_type '", kind, "'; custom_voice, voice_design and base are known"));
   }
   tts.kind = kind == "base" ? TtsKind::kBase : kind == "custom_voice" ? TtsKind::kCustomVoice : TtsKind::kVoiceDesign;
   tts.is_small = config.get("tts_model_size", std::string()) == "0b6";
   const std::string tokenizer = config.get("tokenizer_type", std::string(kTokenizerType));
   if (tokenizer != kTokenizerType) {
-    throw Error(ErrorCode::kUnsupported, cat("config.json: tokenizer_type '", tokenizer, "', expected ", kTokenizerType));
+    throw Error(ErrorCode::kUnsupported,
+                cat("config.json: tokenizer_type '", tokenizer, "', expected ", kTokenizerType));
   }
   const Json& talker = config.at("talker_config");
   const ConfigReader settings(talker);

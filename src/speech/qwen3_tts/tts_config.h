@@ -30,9 +30,9 @@ struct TtsConfig {
   bool is_small = false;  // takes no instructions beside a speaker
   DecoderConfig talker, predictor;
   int64_t text_vocabulary = 0, text_width = 0;
-  int64_t codes = 0;         // the talker's vocabulary
-  int64_t code_groups = 0;   // of a frame
-  int64_t group_entries = 0; // codes of each behind the first
+  int64_t codes = 0;          // the talker's vocabulary
+  int64_t code_groups = 0;    // of a frame
+  int64_t group_entries = 0;  // codes of each behind the first
   TtsIds ids;
   std::map<std::string, int32_t> languages, speakers;
   std::map<std::string, std::string> dialects;  // of speakers who have one

@@ -4,8 +4,8 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
-#include "base/utf8.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "ops/binary.h"
 #include "ops/rearrange.h"
 #include "ops/view.h"

@@ -59,8 +59,8 @@ TtsTask::TtsTask(TtsRunner& runner, TtsPrompt prompt, const TtsSampling& samplin
       priority_(priority) {
   const int64_t read = prompt_.rows.dim(0), room = context - read;
   if (room < kLeastCodes) {
-    throw Error(ErrorCode::kInvalidArgument,
-                cat("the text takes ", read, " positions, the context is ", context, ": that leaves no room for sound"));
+    throw Error(ErrorCode::kInvalidArgument, cat("the text takes ", read, " positions, the context is ", context,
+                                                 ": that leaves no room for sound"));
   }
   if (sampling.max_frames < 1) {
     throw Error(ErrorCode::kInvalidArgument, cat("at most ", sampling.max_frames, " frames are asked for"));
@@ -196,8 +196,7 @@ std::vector<std::vector<int32_t>> TtsRunner::predict(std::span<TtsTask* const> t
     }
   }
   const Tensor first = model_.predictor_rows(
-      count == thought.dim(0) ? thought
-                              : index_select(thought, 0, from_vector(rows, {count}, thought.device())));
+      count == thought.dim(0) ? thought : index_select(thought, 0, from_vector(rows, {count}, thought.device())));
   std::vector<int32_t> last(open.size());
   for (int64_t group = 1; group < groups; ++group) {
     for (size_t i = 0; i < open.size(); ++i) last[i] = frames[open[i]].back();

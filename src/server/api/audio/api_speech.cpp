@@ -1,5 +1,6 @@
 // Text to speech over HTTP.
 #include "base/base64.h"
+#include "media/sound_encoder.h"
 #include "media/wav_writer.h"
 #include "server/api/api.h"
 #include "server/api/audio/speech_request.h"
@@ -10,8 +11,8 @@
 namespace wick {
 namespace {
 
-constexpr size_t kMostSamples = 24000;      // in one piece of an answer
-constexpr double kTokensPerSecond = 12.5;   // of what a key may spend
+constexpr size_t kMostSamples = 24000;     // in one piece of an answer
+constexpr double kTokensPerSecond = 12.5;  // of what a key may spend
 constexpr char kComment[] = "synthetic speech";
 
 // One text on its way: lives on a thread of the VoiceHost.
@@ -26,6 +27,9 @@ class Speaking {
       SpeakOptions options = wanted_->options(voice->facts());
       options.client = {caller_.name, caller_.limits.weight};
       const int rate = voice->facts().sample_rate;
+      if (wanted_->response_format != "pcm") {
+        encoder_ = make_sound_encoder(wanted_->response_format, rate, kComment);
+      }
       const auto speech = speak(*voice, options);
       int64_t samples = 0;
       while (!exchange_->is_closed()) {
@@ -33,12 +37,13 @@ class Speaking {
         if (part.empty()) break;
         if (samples == 0) begin(rate);
         samples += std::ssize(part);
-        send(pcm16_bytes(part));
+        send(encoder_ ? encoder_->push(part) : pcm16_bytes(part));
       }
       const double seconds = static_cast<double>(samples) / rate;
       spend_tokens(caller_, static_cast<int64_t>(seconds * kTokensPerSecond));
       if (exchange_->is_closed()) return;
       if (samples == 0) begin(rate);
+      if (encoder_) send(encoder_->finish());
       if (is_events()) exchange_->write(event({"speech.audio.done", {}, seconds}));
       exchange_->finish();
     } catch (...) {
@@ -61,19 +66,17 @@ class Speaking {
     return cat("data: ", to_text(SpeechEvent::fields().write(event)), "\n\n");
   }
   void begin(int rate) {
-    const bool is_wav = wanted_->response_format == "wav";
     HttpResponse head;
-    head.content_type = is_events() ? "text/event-stream" : is_wav ? "audio/wav" : cat("audio/L16;rate=", rate);
+    head.content_type = is_events() ? "text/event-stream" : cat("audio/L16;rate=", rate);
+    for (const SoundFormat& format : sound_formats()) {
+      if (!is_events() && format.name == wanted_->response_format) head.content_type = format.content_type;
+    }
     head.headers.emplace_back("Cache-Control", "no-cache");
-    WavHeader header;
-    header.sample_rate = rate;
-    header.comment = kComment;
-    if (!is_events() && is_wav) head.body = wav_header(header);
     has_begun_ = true;
     exchange_->begin(std::move(head));
-    if (is_events() && is_wav) send(wav_header(header));
   }
   void send(const std::string& bytes) {
+    if (bytes.empty()) return;
     if (!is_events()) return exchange_->write(bytes);
     SpeechEvent delta{"speech.audio.delta"};
     delta.audio = encode_base64(bytes);
@@ -90,6 +93,7 @@ class Speaking {
   std::shared_ptr<const SpeechRequest> wanted_;
   Caller caller_;
   std::shared_ptr<HttpExchange> exchange_;
+  std::unique_ptr<SoundEncoder> encoder_;  // null: samples alone
   bool has_begun_ = false;
 };
 
@@ -114,7 +118,8 @@ void Api::speech(const HttpRequest& request, const Exchange& exchange) {
 }
 
 void Api::voices(const HttpRequest& request, const Exchange& exchange) {
-  if (!voices_ || voices_->names().empty()) return exchange->send({.body = to_text(VoiceListAnswer::fields().write({})) + "\n"});
+  if (!voices_ || voices_->names().empty())
+    return exchange->send({.body = to_text(VoiceListAnswer::fields().write({})) + "\n"});
   const auto list = [host = voices_.get(), exchange] {
     VoiceListAnswer answer;
     HttpResponse response;

@@ -21,7 +21,7 @@ const Fields<SpeechRequest>& SpeechRequest::fields() {
           .add("instructions", &R::instructions, "How to speak, with models that take it.")
           .add("language", &R::language, "What is spoken, e.g. english; found out when it is left out.")
           .add("response_format", &R::response_format, "What is answered: pcm is 16 bits, mono, without a header.")
-          .words({"wav", "pcm"})
+          .words({"wav", "pcm", "mp3", "flac", "opus", "aac"})
           .add("stream_format", &R::stream_format, "Sound as it comes, or events with pieces of it in base64.")
           .words({"audio", "sse"})
           .add("speed", &R::speed, "The voice's own speed is the only one.")

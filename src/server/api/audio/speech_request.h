@@ -26,7 +26,7 @@ struct SpeechRequest {
 
 // One event of a stream.
 struct SpeechEvent {
-  std::string type;  // speech.audio.delta, speech.audio.done
+  std::string type;                  // speech.audio.delta, speech.audio.done
   std::optional<std::string> audio;  // base64
   std::optional<double> seconds;
   static const Fields<SpeechEvent>& fields();
