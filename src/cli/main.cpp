@@ -96,6 +96,9 @@ int run(const std::vector<std::string>& given) {
   wick::add_run(app, action);
   wick::add_chat(app, action);
   wick::add_transcribe(app, action);
+  wick::add_speak(app, action);
+  wick::add_voices(app, action);
+  wick::add_codec(app, action);
   wick::add_serve(app, action);
   wick::add_mcp(app, action);
   wick::add_pull(app, action);

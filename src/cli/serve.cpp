@@ -38,7 +38,7 @@ constexpr std::chrono::seconds kGrace{30};  // for running answers when the serv
 constexpr std::chrono::milliseconds kPoll{100};
 
 struct ServeArguments {
-  std::vector<std::string> models, loras, adapters, speech_models, embedding_models, rerank_models;
+  std::vector<std::string> models, loras, adapters, speech_models, embedding_models, rerank_models, voice_models;
   std::string aligner, host = "127.0.0.1", api_keys, tls_certificate, tls_key, log, quantize = "auto", chat_template;
   std::vector<std::string> cors, allowed_hosts;
   int port = 8080;
@@ -246,6 +246,7 @@ int serve(const ServeArguments& arguments) {
   parts.adapters = arguments.adapter_folder;
   parts.inspector = make_inspector(arguments);
   parts.say = warn;
+  parts.voices = make_voice_host(served_encoders(arguments.voice_models, load));
   Api api(host, metrics, std::move(parts));
   Router router;
   api.add_routes(router);
@@ -288,6 +289,12 @@ void add_serve(CLI::App& app, Action& action) {
   command
       ->add_option("--speech-model", a.speech_models,
                    "A model for /v1/audio/transcriptions, as PATH or NAME=PATH; may be repeated (also: ember-asr)")
+      ->type_name("MODEL")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--voice-model", a.voice_models,
+                   "A model for /v1/audio/speech, as PATH or NAME=PATH; may be repeated")
       ->type_name("MODEL")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -14,6 +14,8 @@ struct FusedName {
 };
 constexpr FusedName kFused[] = {
     {"self_attn.qkv_proj.", FusedRows::kQkv, {"self_attn.q_proj.", "self_attn.k_proj.", "self_attn.v_proj."}},
+    {"self_attn.in_projs.0.", FusedRows::kThirds, {"self_attn.q_proj.", "self_attn.k_proj.", "self_attn.v_proj."}},
+    {"self_attn.in_proj_", FusedRows::kThirds, {"self_attn.q_proj.", "self_attn.k_proj.", "self_attn.v_proj."}},
     {"mlp.gate_up_proj.", FusedRows::kHalves, {"mlp.gate_proj.", "mlp.up_proj.", ""}},
     {"mlp.gated_layers.", FusedRows::kHalves, {"mlp.gate_layers.", "mlp.up_layers.", ""}},
     {"self_attention.query_key_value.",
@@ -66,10 +68,12 @@ Tensor take_part(const Tensor& whole, FusedRows rows, int index, const HeadCount
   Tensor x = whole;
   if (rows == FusedRows::kQkvColumns && x.rank() == 2) x = x.with_layout(x.layout().transpose(0, 1));
   if (x.rank() == 0) throw Error(ErrorCode::kBadFile, cat(name, " is a single number"));
-  if (rows == FusedRows::kHalves) {
-    if (x.dim(0) % 2 != 0)
-      throw Error(ErrorCode::kBadFile, cat(name, " is ", x.shape(), ", expected an even number of rows"));
-    return narrow_rows(x, 0, index * (x.dim(0) / 2), x.dim(0) / 2);
+  if (rows == FusedRows::kHalves || rows == FusedRows::kThirds) {
+    const int64_t parts = rows == FusedRows::kHalves ? 2 : 3;
+    if (x.dim(0) % parts != 0) {
+      throw Error(ErrorCode::kBadFile, cat(name, " is ", x.shape(), ", expected rows that divide by ", parts));
+    }
+    return narrow_rows(x, 0, index * (x.dim(0) / parts), x.dim(0) / parts);
   }
   const int64_t heads = counts.heads, kv_heads = rows == FusedRows::kQkvPerHead ? heads : counts.kv_heads;
   const int64_t slots = heads + 2 * kv_heads;

@@ -17,6 +17,7 @@ enum class FusedRows : uint8_t {
   kQvkQuarters,  // four times a quarter of the heads: q, v, k (CodeGen)
   kQkvColumns,   // kQkv transposed (Conv1D of GPT-2)
   kHalves,       // gate, up
+  kThirds,       // q, k, v of equally many heads (MultiheadAttention of PyTorch)
 };
 
 // A part of a fused tensor, or the parts of one, by HF name.

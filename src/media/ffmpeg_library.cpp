@@ -5,7 +5,8 @@
 namespace wick {
 namespace {
 
-constexpr std::string_view kNeed = "sound other than WAV is read with FFmpeg's libraries (tools/install-deps audio)";
+constexpr std::string_view kNeed =
+    "sound other than WAV is read and written with FFmpeg's libraries (tools/install-deps audio)";
 
 FfmpegLibrary load() {
   const SharedLibrary avutil({cat("libavutil.so.", LIBAVUTIL_VERSION_MAJOR)}, kNeed);

@@ -20,5 +20,7 @@ struct MelFilter {
 // Slaney's mel scale (linear to 1 kHz, logarithmic above) from 0 to 8 kHz; each triangle has the area of 1 Hz. The
 // filters of Whisper (80 and 128 bins) and Qwen3-ASR (128). Throws Error(kInvalidArgument) unless 1 <= bins <= 512.
 std::vector<MelFilter> mel_filters(int bins);
+// The same over a spectrum of `points`, from 0 to `top_hz`, with the last of which the filters end.
+std::vector<MelFilter> mel_filters(int bins, double top_hz, int points);
 
 }  // namespace wick

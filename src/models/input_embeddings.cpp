@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "ops/index.h"
 #include "ops/rearrange.h"
 #include "ops/view.h"
@@ -112,6 +114,19 @@ std::vector<RopePosition> rope_positions(const ForwardBatch& batch) {
     for (int64_t i = 0; i < rows.tokens; ++i) positions.push_back(rope_position(rows.embeddings, rows.position + i));
   }
   return positions;
+}
+
+void check_all_given(const ForwardBatch& batch) {
+  for (const SequenceRows& rows : batch.sequences) {
+    int64_t given = 0;
+    for (const InputEmbeddings& each : rows.embeddings) {
+      const int64_t end = std::min(rows.position + rows.tokens, each.position + each.rows.dim(0));
+      given += std::max<int64_t>(0, end - std::max(rows.position, each.position));
+    }
+    if (given == rows.tokens) continue;
+    throw Error(ErrorCode::kInvalidArgument, cat("forward: a sequence brings ", given, " rows for ", rows.tokens,
+                                                 " positions of a model that has no embeddings of its own"));
+  }
 }
 
 }  // namespace wick

@@ -10,6 +10,8 @@ namespace wick {
 
 // x [rows, hidden] with the embeddings that the batch's sequences bring in their places; x itself where none do.
 Tensor place_embeddings(const ForwardBatch& batch, const Tensor& x);
+// Throws Error(kInvalidArgument) unless every row of the batch has one.
+void check_all_given(const ForwardBatch& batch);
 
 // What is added to the stream behind layer `layer`, of the rows of a batch: [count, hidden], and which rows (i64
 // [count]) those are, on the host. Empty where nothing is.

@@ -8,6 +8,7 @@
 #include "tokenizer/tokenizer_files.h"
 #include "tokenizer/tokenizer_marian.h"
 #include "tokenizer/tokenizer_parts.h"
+#include "tokenizer/vocab_and_merges.h"
 
 namespace wick {
 namespace {
@@ -17,6 +18,9 @@ namespace fs = std::filesystem;
 std::optional<fs::path> find_in_folder(const fs::path& folder) {
   for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"}) {
     if (fs::is_regular_file(folder / name)) return folder / name;
+  }
+  if (fs::is_regular_file(folder / "vocab.json") && fs::is_regular_file(folder / "merges.txt")) {
+    return folder / "merges.txt";
   }
   std::vector<fs::path> found;
   for (const auto& item : fs::directory_iterator(folder)) {
@@ -50,9 +54,17 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
     const auto found = find_in_folder(path);
     if (!found && is_marian_folder(path)) return load_marian(path);
     if (!found) {
-      throw Error(ErrorCode::kIo, cat(path, ": holds no tokenizer.json, tokenizer.model or *.tiktoken file"));
+      throw Error(
+          ErrorCode::kIo,
+          cat(path, ": holds no tokenizer.json, tokenizer.model or *.tiktoken file, nor vocab.json with merges.txt"));
     }
     file = *found;
+  }
+  if (file.filename() == "merges.txt") {
+    const fs::path folder = file.parent_path();
+    Tokenizer tokenizer = from_json(join_vocab_and_merges(folder), (folder / "vocab.json").string());
+    read_roles(*std::const_pointer_cast<TokenizerParts>(tokenizer.parts_), folder);
+    return tokenizer;
   }
   const auto mapped = MappedFile::open(file);
   const std::string_view bytes(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size());

@@ -24,15 +24,16 @@ class ApiServer {
   explicit ApiServer(std::vector<ModelEntry> models, HttpServerOptions options = {},
                      std::shared_ptr<Journal> journal = nullptr, std::shared_ptr<SpeechHost> speech = nullptr,
                      std::unique_ptr<Inspector> inspector = nullptr, std::shared_ptr<EmbedHost> embedders = nullptr,
-                     std::shared_ptr<JudgeHost> judges = nullptr, std::filesystem::path adapters = {}) {
+                     std::shared_ptr<JudgeHost> judges = nullptr, std::filesystem::path adapters = {},
+                     std::shared_ptr<VoiceHost> voices = nullptr) {
     host_ = std::make_shared<ModelHost>(std::move(models), int64_t{1} << 30);
     if (!speech) {
       std::vector<SpeechEntry> listeners;
       if (has_ember()) listeners.push_back({"ember-asr", {}, {}});
       speech = std::make_shared<SpeechHost>(std::move(listeners), 2, 4);
     }
-    Api::Parts parts{std::move(journal),   std::move(speech), std::move(judges),  std::move(embedders),
-                     std::move(inspector), nullptr,           std::move(adapters)};
+    Api::Parts parts{std::move(journal),   std::move(speech), std::move(judges),   std::move(embedders),
+                     std::move(inspector), nullptr,           std::move(adapters), std::move(voices)};
     api_ = std::make_unique<Api>(host_, metrics_, std::move(parts));
     Router router;
     api_->add_routes(router);

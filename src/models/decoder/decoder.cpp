@@ -142,6 +142,10 @@ Tensor DecoderLayer::run_parallel(const Tensor& pre, const Tensor& kept, const D
 }
 
 Tensor Decoder::embed(const Tensor& ids, const ForwardBatch& batch, const DecoderStep& step) const {
+  if (config_.names.embed.empty()) {
+    check_all_given(batch);
+    return place_embeddings(batch, zeros({ids.dim(0), config_.hidden}, DType::kF32, device_));
+  }
   Tensor x = take_rows(embedding_, ids).to_dtype(DType::kF32);  // forward() has checked them
   if (config_.embedding_scale != 1) x = mul(x, config_.embedding_scale);
   x = place_embeddings(batch, x);
@@ -226,6 +230,7 @@ Tensor Decoder::continue_from(Tensor x, const DecoderStep& step, const Tensor& w
 }
 
 Tensor Decoder::logits(const LinearInput& input) const {
+  if (config_.names.head.empty() && !config_.tied) return materialize(input);
   Tensor y = head_(input, Tensor());
   if (config_.logit_scale != 1) y = mul(y, config_.logit_scale);
   if (config_.logit_soft_cap > 0) y = mul(tanh(mul(y, 1 / config_.logit_soft_cap)), config_.logit_soft_cap);

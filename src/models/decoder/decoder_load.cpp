@@ -329,7 +329,7 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
     throw Error(ErrorCode::kInvalidArgument, cat("a context of ", facts_.max_context, " is asked for, but this ",
                                                  config_.family, " knows ", config_.max_positions, " positions"));
   }
-  embedding_ = loader.table(names.embed, config_.vocabulary, config_.hidden);
+  if (!names.embed.empty()) embedding_ = loader.table(names.embed, config_.vocabulary, config_.hidden);
   if (!names.positions.empty()) {
     const int64_t rows = config_.max_positions + config_.position_offset;
     positions_ = loader.table(names.positions, rows, config_.hidden);
@@ -360,7 +360,7 @@ Decoder::Decoder(const DecoderConfig& config, WeightLoader& loader, const ModelO
   final_norm_ = norm(names.final_norm);
   if (config_.tied) {
     head_.weight = embedding_;
-  } else {
+  } else if (!names.head.empty()) {
     const int64_t rows = config_.classes > 0 ? config_.classes : config_.vocabulary;
     head_ = loader.linear(names.head, rows, config_.hidden, config_.head_bias);
   }

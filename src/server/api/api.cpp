@@ -43,6 +43,7 @@ Api::Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, Part
       judges_(std::move(parts.judges)),
       embedders_(std::move(parts.embedders)),
       adapters_(std::move(parts.adapters)),
+      voices_(std::move(parts.voices)),
       live_(host_),
       say_(std::move(parts.say)),
       inspector_(std::move(parts.inspector)) {
@@ -98,6 +99,8 @@ void Api::add_routes(Router& router) {
   add(router, "DELETE", "/v1/responses/{id}", &Api::delete_response);
   add(router, "POST", "/v1/audio/transcriptions", &Api::transcriptions);
   add(router, "POST", "/v1/audio/translations", &Api::translations);
+  add(router, "POST", "/v1/audio/speech", &Api::speech);
+  add(router, "GET", "/v1/audio/voices", &Api::voices);
   add(router, "GET", "/v1/models", &Api::list_models);
   add(router, "GET", "/v1/models/{id}", &Api::one_model);
   add(router, "GET", "/v1/engine", &Api::engine);

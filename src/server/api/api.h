@@ -24,6 +24,7 @@
 #include "server/metrics.h"
 #include "server/model_host.h"
 #include "server/speech_host.h"
+#include "server/voice_host.h"
 
 namespace wick {
 
@@ -42,6 +43,7 @@ class Api {
     std::unique_ptr<Inspector> inspector;         // clients may look into models and change what they compute
     std::function<void(const std::string&)> say;  // hears what whoever runs the server should know
     std::filesystem::path adapters = {};          // a folder whose adapters clients may load; empty: none
+    std::shared_ptr<VoiceHost> voices = {};       // texts are spoken
   };
   Api(std::shared_ptr<ModelHost> host, std::shared_ptr<Metrics> metrics, Parts parts);
   ~Api();  // whoever still waits for a model is told that the server is going
@@ -132,6 +134,8 @@ class Api {
   void transcriptions(const HttpRequest& request, const Exchange& exchange);
   void translations(const HttpRequest& request, const Exchange& exchange);
   void listen(const HttpRequest& request, const Exchange& exchange, SpeechTask task);
+  void speech(const HttpRequest& request, const Exchange& exchange);
+  void voices(const HttpRequest& request, const Exchange& exchange);
   std::vector<ModelAnswer> other_answers() const;  // those that do not generate text
   void about_inspect(const HttpRequest& request, const Exchange& exchange);
   void lens(const HttpRequest& request, const Exchange& exchange);
@@ -165,7 +169,8 @@ class Api {
   std::shared_ptr<JudgeHost> judges_;     // null: none that rank and classify
   std::shared_ptr<EmbedHost> embedders_;  // null: no models for vectors
   std::filesystem::path adapters_;        // empty: clients load none
-  std::unique_ptr<Realtime> realtime_;    // null: the same
+  std::shared_ptr<VoiceHost> voices_;     // null: none that speak
+  std::unique_ptr<Realtime> realtime_;    // null: no speech models
   // Models may become ready when the API has gone: whoever waited for one asks here first.
   struct Gate {
     std::shared_mutex mutex;  // shared by those who are inside

@@ -57,6 +57,7 @@ std::vector<ModelAnswer> Api::other_answers() const {
     }
   };
   add(speech_, "transcription");
+  add(voices_, "speech");
   add(embedders_, "embeddings");
   add(judges_, "classification");
   return answers;

@@ -16,7 +16,7 @@ const Fields<ModelAnswer>& ModelAnswer::fields() {
           .add("context", &R::context, "Tokens of one sequence. An extension.")
           .add("bytes", &R::bytes, "Weights and cache. An extension.")
           .add("task", &R::task,
-               "transcription, embeddings or classification, for models that do not talk. An extension.");
+               "transcription, speech, embeddings or classification, for models that do not talk. An extension.");
   return fields;
 }
 

@@ -15,7 +15,8 @@ struct ModelAnswer {
   std::optional<double> progress;
   std::optional<std::string> error;
   std::optional<int64_t> context, bytes;
-  std::optional<std::string> task;  // transcription, embeddings, classification, or nothing for models that talk
+  std::optional<std::string>
+      task;  // transcription, speech, embeddings, classification, or nothing for models that talk
   static const Fields<ModelAnswer>& fields();
 };
 struct ModelListAnswer {

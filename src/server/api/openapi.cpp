@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "server/api/adapter_requests.h"
+#include "server/api/audio/speech_request.h"
 #include "server/api/audio/transcription_answer.h"
 #include "server/api/audio/transcription_request.h"
 #include "server/api/background/background_answers.h"
@@ -107,6 +108,12 @@ void add_audio(Document& document) {
                recording_form(set), set.reference<TranscriptEvent>(), "multipart/form-data");
   document.add("post", "/v1/audio/translations", "createTranslation", "Write down in English what is said.", answer,
                recording_form(set), set.reference<TranscriptEvent>(), "multipart/form-data");
+  OrderedJson sound = content("audio/wav", {{"type", "string"}, {"format", "binary"}});
+  sound.update(content("audio/L16", {{"type", "string"}, {"format", "binary"}}));
+  document.add("post", "/v1/audio/speech", "createSpeech", "Speak a text.", sound, set.reference<SpeechRequest>(),
+               set.reference<SpeechEvent>());
+  document.add("get", "/v1/audio/voices", "listVoices", "The voices there are.",
+               content("application/json", set.reference<VoiceListAnswer>()));
 }
 
 void add_embeddings(Document& document) {

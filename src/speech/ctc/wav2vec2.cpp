@@ -23,6 +23,23 @@ Wav2Vec2Config read(const WeightSource& source) {
   return config;
 }
 
+ConformerConfig conformer_config(const Wav2Vec2Config& config) {
+  using Positions = Wav2Vec2Config::Positions;
+  ConformerConfig conformer;
+  conformer.width = config.width;
+  conformer.heads = config.heads;
+  conformer.intermediate = config.intermediate;
+  conformer.kernel = config.depthwise_kernel;
+  conformer.eps = config.eps;
+  conformer.activation = config.activation;
+  conformer.positions = config.positions == Positions::kRelative ? ConformerConfig::Positions::kRelative
+                        : config.positions == Positions::kRotary ? ConformerConfig::Positions::kRotary
+                                                                 : ConformerConfig::Positions::kNone;
+  conformer.rotary_base = config.rotary_base;
+  use_wav2vec2_names(conformer);
+  return conformer;
+}
+
 std::vector<std::string> stacks(const Wav2Vec2Config& config) { return {config.prefix + "encoder.layers."}; }
 
 }  // namespace
@@ -37,7 +54,7 @@ Wav2Vec2::Wav2Vec2(const Wav2Vec2Config& config, WeightLoader& loader, const Mod
   for (int64_t i = 0; i < config.layers; ++i) {
     const std::string prefix = cat(config.prefix, "encoder.layers.", i, ".");
     if (config.conformer) {
-      conformer_layers_.emplace_back(config, prefix, loader, device_);
+      conformer_layers_.emplace_back(conformer_config(config), prefix, loader, device_);
     } else {
       layers_.emplace_back(config, prefix, loader);
     }
@@ -62,7 +79,7 @@ Tensor Wav2Vec2::logits(std::span<const float> samples) const {
     if (!norm_last) x = norm_(x);
     for (const Wav2Vec2Layer& layer : layers_) x = layer(x);
     if (config_.conformer) {
-      const ConformerPlaces places = conformer_places(config_, frames, device_);
+      const ConformerPlaces places = conformer_places(conformer_config(config_), frames, device_);
       for (const ConformerLayer& layer : conformer_layers_) x = layer(x, places);
     }
     if (norm_last) x = norm_(x);

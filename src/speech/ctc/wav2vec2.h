@@ -7,8 +7,9 @@
 
 #include "formats/weights.h"
 #include "models/load_model.h"
-#include "speech/ctc/wav2vec2_conformer_layer.h"
+#include "speech/conformer_layer.h"
 #include "speech/ctc/wav2vec2_feature_encoder.h"
+#include "speech/ctc/wav2vec2_layer.h"
 
 namespace wick {
 

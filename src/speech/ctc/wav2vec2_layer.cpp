@@ -9,12 +9,6 @@
 
 namespace wick {
 
-Tensor split_heads(const Tensor& rows, int64_t heads) {
-  return transpose(reshape(rows, {1, rows.dim(0), heads, -1}), 1, 2);
-}
-
-Tensor join_heads(const Tensor& heads) { return reshape(transpose(heads, 1, 2), {heads.dim(2), -1}); }
-
 Wav2Vec2Mlp::Wav2Vec2Mlp(const Wav2Vec2Config& config, const std::string& name, WeightLoader& loader)
     : up(loader.linear(name + ".intermediate_dense", config.intermediate, config.width, true)),
       down(loader.linear(name + ".output_dense", config.width, config.intermediate, true)),

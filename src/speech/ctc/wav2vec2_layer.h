@@ -3,6 +3,7 @@
 #include <string>
 
 #include "models/weight_loader.h"
+#include "speech/conformer_layer.h"
 #include "speech/ctc/wav2vec2_config.h"
 
 namespace wick {
@@ -41,9 +42,5 @@ class Wav2Vec2Layer {
   Wav2Vec2Mlp mlp_;
   Linear adapter_up_, adapter_down_;
 };
-
-// [rows, width] to [1, heads, rows, width / heads] and back.
-Tensor split_heads(const Tensor& rows, int64_t heads);
-Tensor join_heads(const Tensor& heads);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-#include "speech/ctc/wav2vec2_conformer_layer.h"
+#include "speech/conformer_layer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,20 +58,53 @@ FoldedNorm fold_batch_norm(const std::string& name, int64_t width, WeightLoader&
 }
 
 // A convolution with a kernel of one is a matrix.
-Linear pointwise(const std::string& name, int64_t outputs, int64_t inputs, WeightLoader& loader) {
+Linear pointwise(const std::string& name, int64_t outputs, int64_t inputs, bool bias, WeightLoader& loader) {
   Linear linear;
   const Tensor weight = loader.vector(name + ".weight", {outputs, inputs, 1});
+  if (bias) linear.bias = loader.vector(name + ".bias", {outputs});
   if (weight.defined()) linear.weight = reshape(weight, {outputs, inputs});
   return linear;
 }
 
 }  // namespace
 
-ConformerPlaces conformer_places(const Wav2Vec2Config& config, int64_t rows, const Device& device) {
+Tensor split_heads(const Tensor& rows, int64_t heads) {
+  return transpose(reshape(rows, {1, rows.dim(0), heads, -1}), 1, 2);
+}
+
+Tensor join_heads(const Tensor& heads) { return reshape(transpose(heads, 1, 2), {heads.dim(2), -1}); }
+
+void use_wav2vec2_names(ConformerConfig& config) {
+  config.mlp1_norm = "ffn1_layer_norm";
+  config.mlp1_up = "ffn1.intermediate_dense";
+  config.mlp1_down = "ffn1.output_dense";
+  config.attn_norm = "self_attn_layer_norm";
+  config.conv_norm = "conv_module.layer_norm";
+  config.conv = "conv_module.";
+  config.mlp2_norm = "ffn2_layer_norm";
+  config.mlp2_up = "ffn2.intermediate_dense";
+  config.mlp2_down = "ffn2.output_dense";
+  config.final_norm = "final_layer_norm";
+}
+
+void use_nemo_names(ConformerConfig& config) {
+  config.mlp1_norm = "norm_feed_forward1";
+  config.mlp1_up = "feed_forward1.linear1";
+  config.mlp1_down = "feed_forward1.linear2";
+  config.attn_norm = "norm_self_att";
+  config.conv_norm = "norm_conv";
+  config.conv = "conv.";
+  config.mlp2_norm = "norm_feed_forward2";
+  config.mlp2_up = "feed_forward2.linear1";
+  config.mlp2_down = "feed_forward2.linear2";
+  config.final_norm = "norm_out";
+}
+
+ConformerPlaces conformer_places(const ConformerConfig& config, int64_t rows, const Device& device) {
   ConformerPlaces places;
-  if (config.positions == Wav2Vec2Config::Positions::kRelative) {
+  if (config.positions == ConformerConfig::Positions::kRelative) {
     places.relative = distance_table(rows, config.width).to_device(device);
-  } else if (config.positions == Wav2Vec2Config::Positions::kRotary) {
+  } else if (config.positions == ConformerConfig::Positions::kRotary) {
     const int64_t size = config.width / config.heads;
     Tensor cos = empty({rows, size / 2}), sin = empty({rows, size / 2});
     auto *c = cos.mutable_data<float>(), *s = sin.mutable_data<float>();
@@ -88,44 +121,50 @@ ConformerPlaces conformer_places(const Wav2Vec2Config& config, int64_t rows, con
   return places;
 }
 
-ConformerLayer::ConformerLayer(const Wav2Vec2Config& config, const std::string& prefix, WeightLoader& loader,
+ConformerLayer::ConformerLayer(const ConformerConfig& config, const std::string& prefix, WeightLoader& loader,
                                const Device& device)
-    : width_(config.width), activation_(config.activation) {
-  const int64_t width = width_;
-  const auto norm = [&](const char* name) {
+    : width_(config.width), heads_(config.heads), activation_(config.activation) {
+  const int64_t width = width_, inner = config.intermediate;
+  const auto norm = [&](const std::string& name) {
     return loader.norm(prefix + name, NormKind::kLayer, width, config.eps, true, true, 0);
   };
-  mlp1_norm_ = norm("ffn1_layer_norm");
-  mlp1_ = Wav2Vec2Mlp(config, prefix + "ffn1", loader);
-  attn_norm_ = norm("self_attn_layer_norm");
-  attention_.heads = config.heads;
-  attention_.q = loader.linear(prefix + "self_attn.linear_q", width, width, true);
-  attention_.k = loader.linear(prefix + "self_attn.linear_k", width, width, true);
-  attention_.v = loader.linear(prefix + "self_attn.linear_v", width, width, true);
-  attention_.out = loader.linear(prefix + "self_attn.linear_out", width, width, true);
-  if (config.positions == Wav2Vec2Config::Positions::kRelative) {
+  const auto linear = [&](const std::string& name, int64_t outputs, int64_t inputs) {
+    return loader.linear(prefix + name, outputs, inputs, true);
+  };
+  mlp1_norm_ = norm(config.mlp1_norm);
+  mlp1_up_ = linear(config.mlp1_up, inner, width);
+  mlp1_down_ = linear(config.mlp1_down, width, inner);
+  attn_norm_ = norm(config.attn_norm);
+  q_ = linear("self_attn.linear_q", width, width);
+  k_ = linear("self_attn.linear_k", width, width);
+  v_ = linear("self_attn.linear_v", width, width);
+  out_ = linear("self_attn.linear_out", width, width);
+  if (config.positions == ConformerConfig::Positions::kRelative) {
     places_ = loader.linear(prefix + "self_attn.linear_pos", width, width, false);
     const Shape biases = {config.heads, 1, width / config.heads};
     content_bias_ = loader.vector(prefix + "self_attn.pos_bias_u", biases);
     place_bias_ = loader.vector(prefix + "self_attn.pos_bias_v", biases);
   }
-  conv_norm_ = norm("conv_module.layer_norm");
-  pointwise_in_ = pointwise(prefix + "conv_module.pointwise_conv1", 2 * width, width, loader);
-  depthwise_ = loader.vector(prefix + "conv_module.depthwise_conv.weight", {width, 1, config.depthwise_kernel});
-  const FoldedNorm batch = fold_batch_norm(prefix + "conv_module.batch_norm", width, loader, device);
+  const std::string conv = prefix + config.conv;
+  conv_norm_ = norm(config.conv_norm);
+  pointwise_in_ = pointwise(conv + "pointwise_conv1", 2 * width, width, config.conv_bias, loader);
+  depthwise_ = loader.vector(conv + "depthwise_conv.weight", {width, 1, config.kernel});
+  if (config.conv_bias) depthwise_bias_ = loader.vector(conv + "depthwise_conv.bias", {width});
+  const FoldedNorm batch = fold_batch_norm(conv + "batch_norm", width, loader, device);
   batch_scale_ = batch.scale;
   batch_shift_ = batch.shift;
-  pointwise_out_ = pointwise(prefix + "conv_module.pointwise_conv2", width, width, loader);
-  mlp2_norm_ = norm("ffn2_layer_norm");
-  mlp2_ = Wav2Vec2Mlp(config, prefix + "ffn2", loader);
-  final_norm_ = norm("final_layer_norm");
+  pointwise_out_ = pointwise(conv + "pointwise_conv2", width, width, config.conv_bias, loader);
+  mlp2_norm_ = norm(config.mlp2_norm);
+  mlp2_up_ = linear(config.mlp2_up, inner, width);
+  mlp2_down_ = linear(config.mlp2_down, width, inner);
+  final_norm_ = norm(config.final_norm);
 }
 
 // Transformer-XL: score(i, j) = (q_i + u) k_j + (q_i + v) p_(i-j). The second products are computed for a block of
 // queries and all distances that occur in it; a row's own are a view that begins one place earlier in each row.
 Tensor ConformerLayer::attend_relative(const Tensor& query, const Tensor& key, const Tensor& value,
                                        const Tensor& places) const {
-  const int64_t heads = attention_.heads, rows = query.dim(2), size = query.dim(3);
+  const int64_t heads = heads_, rows = query.dim(2), size = query.dim(3);
   const float scale = 1 / std::sqrt(static_cast<float>(size));
   const Tensor distances = permute(reshape(places_(places), {2 * rows - 1, heads, size}), {1, 2, 0});
   std::vector<Tensor> parts;
@@ -147,13 +186,12 @@ Tensor ConformerLayer::attend_relative(const Tensor& query, const Tensor& key, c
 }
 
 Tensor ConformerLayer::attend(const Tensor& x, const ConformerPlaces& places) const {
-  const auto& [q, k, v, out, heads] = attention_;
   // Rows are turned before they are projected.
-  const Tensor turned = places.cos.defined() ? join_heads(rope(split_heads(x, heads), places.cos, places.sin)) : x;
-  const Tensor query = split_heads(q(turned), heads), key = split_heads(k(turned), heads);
-  const Tensor value = split_heads(v(x), heads);
-  return out(join_heads(places.relative.defined() ? attend_relative(query, key, value, places.relative)
-                                                  : scaled_dot_product_attention(query, key, value)));
+  const Tensor turned = places.cos.defined() ? join_heads(rope(split_heads(x, heads_), places.cos, places.sin)) : x;
+  const Tensor query = split_heads(q_(turned), heads_), key = split_heads(k_(turned), heads_);
+  const Tensor value = split_heads(v_(x), heads_);
+  return out_(join_heads(places.relative.defined() ? attend_relative(query, key, value, places.relative)
+                                                   : scaled_dot_product_attention(query, key, value)));
 }
 
 Tensor ConformerLayer::convolve(const Tensor& x) const {
@@ -163,17 +201,17 @@ Tensor ConformerLayer::convolve(const Tensor& x) const {
   Conv1dOptions options;
   options.padding = depthwise_.dim(2) / 2;
   options.groups = width_;
-  const Tensor line = conv1d(reshape(transpose(gated, 0, 1), {1, width_, rows}), depthwise_, {}, options);
+  const Tensor line = conv1d(reshape(transpose(gated, 0, 1), {1, width_, rows}), depthwise_, depthwise_bias_, options);
   const Tensor mixed = transpose(reshape(line, {width_, rows}), 0, 1);
   return pointwise_out_(activate(activation_, add(mul(mixed, batch_scale_), batch_shift_)));
 }
 
 Tensor ConformerLayer::operator()(const Tensor& x, const ConformerPlaces& places) const {
   const auto half = [](const Tensor& y) { return mul(y, 0.5); };
-  Tensor y = in_scratch([&] { return add(half(mlp1_(mlp1_norm_(x))), x); });
+  Tensor y = in_scratch([&] { return add(half(mlp(mlp1_up_, mlp1_down_, mlp1_norm_(x))), x); });
   y = in_scratch([&] { return add(attend(attn_norm_(y), places), y); });
   y = in_scratch([&] { return add(convolve(y), y); });
-  return in_scratch([&] { return final_norm_(add(half(mlp2_(mlp2_norm_(y))), y)); });
+  return in_scratch([&] { return final_norm_(add(half(mlp(mlp2_up_, mlp2_down_, mlp2_norm_(y))), y)); });
 }
 
 }  // namespace wick
