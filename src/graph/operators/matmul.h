@@ -1,0 +1,15 @@
+#pragma once
+
+#include "graph/numbers.h"
+#include "graph/operators.h"
+
+namespace wick::graph {
+
+// As NumPy's: a vector counts as a row on the left, as a column on the right.
+Tensor multiply(const Tensor& a, const Tensor& b);
+// a [..., m, k] x b [..., k, n] of whole numbers below 2^8 in size, in f32, as i32: exact.
+Tensor multiply_whole(const Tensor& a, const Tensor& b);
+// "Relu", "Gelu", ...: what fusing puts behind a product, by its ONNX name. Empty: nothing.
+Tensor activated(const Tensor& x, const std::string& name);
+
+}  // namespace wick::graph
