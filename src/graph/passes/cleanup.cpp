@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "graph/passes/passes.h"
+#include "graph/passes/pattern.h"
 
 namespace wick::graph {
 namespace {
@@ -56,6 +56,11 @@ void remove_dead_nodes(Graph& graph, const KeepNames& keep) {
 void run_passes(Graph& graph, const KeepNames& keep) {
   skip_identities(graph, keep);
   fold_constants(graph, keep);
+  remove_dead_nodes(graph, keep);
+  each_body(graph, [&](Graph& body) { run_passes(body, keep); });
+  for (const auto pass : {fuse_batch_norms, fuse_activations, fuse_gelu, fuse_layer_norms, fuse_attention, fuse_biases}) {
+    pass(graph, keep);
+  }
   remove_dead_nodes(graph, keep);
 }
 
