@@ -33,7 +33,7 @@ double source_place(const ResizeWay& way, int64_t at, int64_t in, int64_t out, d
     return center * (1 - adjustment) + (x + 0.5) / scale - 0.5;
   }
   if (way.coordinates == "pytorch_half_pixel") return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
-  if (way.coordinates == "align_corners") return out > 1 ? x * (length - 1) / static_cast<double>(out - 1) : 0;
+  if (way.coordinates == "align_corners") return out > 1 ? x * (length - 1) / (resized - 1) : 0;
   if (way.coordinates == "asymmetric") return x / scale;
   if (way.coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / scale;
   if (way.coordinates == "tf_crop_and_resize") {
@@ -174,19 +174,17 @@ void resize_op(OpRun& run) {
     target[d] = static_cast<int64_t>(size);
   }
   static_cast<void>(shape_of(target));
-  Tensor out = x, hidden;
+  Tensor out = x;
+  std::vector<Tensor> hidden;  // per dimension: what lies outside
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto d = static_cast<int>(axes[i]);
     const bool crops = way.coordinates == "tf_crop_and_resize";
     if (target[d] == x.dim(d) && (crops ? region[i] == 0 && region[i + axes.size()] == 1 : factors[i] == 1)) continue;
     Tensor outside;
     out = resize_dim(out, d, target[d], way, factors[i], region[i], region[i + axes.size()], outside);
-    if (!outside.defined()) continue;
-    const Tensor marks = broadcast_as(outside, out.shape());
-    hidden = hidden.defined() ? broadcast_as(hidden, out.shape()) : marks;
-    hidden = maximum(hidden, marks);
+    if (outside.defined()) hidden.push_back(outside);
   }
-  if (hidden.defined()) out = where(broadcast_as(hidden, out.shape()), scalar(way.extrapolation, out.dtype()), out);
+  for (const Tensor& marks : hidden) out = where(marks, scalar(way.extrapolation, out.dtype()), out);
   run.set(0, store(out, run.type(0)));
 }
 
