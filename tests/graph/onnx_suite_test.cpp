@@ -81,8 +81,8 @@ TEST_P(OnnxSuite, PassesButForKnownFailures) {
     }
   }
   std::cout << GetParam() << ": " << passed << " of " << tests.size() << " pass\n";
-  const std::string part = GetParam();
-  if (part != "simple") EXPECT_GE(static_cast<double>(passed), 0.98 * static_cast<double>(tests.size()));
+  const double least = tests.size() > 30 ? 0.98 : 0.9;
+  EXPECT_GE(static_cast<double>(passed), least * static_cast<double>(tests.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OnnxSuite, testing::Values("node", "simple", "pytorch-converted", "pytorch-operator"),

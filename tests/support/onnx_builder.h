@@ -66,7 +66,7 @@ inline std::string external(const std::string& name, const std::vector<int64_t>&
 
 struct Attr {
   std::string name;
-  std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, Tensor> value;
+  std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, Tensor> value = {};
   std::string graph = {};      // of a body, as GraphText::text() gives it
   std::string reference = {};  // in a function: the attribute of the call
 };
