@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 
 #include "graph/value_file.h"
@@ -240,8 +242,8 @@ TEST(GraphModel, FusedGraphsGiveTheSame) {
   const auto count = [](const GraphModel& model, const std::string& op) {
     return std::count_if(model.graph().nodes.begin(), model.graph().nodes.end(), [&](const Node& node) { return node.op == op; });
   };
-  for (const char* op : {"Attention", "LayerNormalization", "Gelu"}) EXPECT_EQ(count(*fused, op), 1) << op;
-  for (const char* op : {"Softmax", "Erf", "Sqrt", "Div"}) EXPECT_EQ(count(*fused, op), 0) << op;
+  for (const char* op : {"Attention", "LayerNormalization"}) EXPECT_EQ(count(*fused, op), 1) << op;
+  for (const char* op : {"Softmax", "Erf", "Sqrt", "Div", "Gelu"}) EXPECT_EQ(count(*fused, op), 0) << op;
   for (const int64_t batch : {1, 3}) {
     const Tensor mask = from_vector(std::vector<float>(static_cast<size_t>(5 * batch), 0), {batch, 1, 1, 5});
     mask.mutable_data<float>()[2] = -1e4f;

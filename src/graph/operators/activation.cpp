@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "graph/operators/broadcast.h"
+#include "graph/operators/float_maps.h"
 #include "ops/binary.h"
 #include "ops/compare.h"
 #include "ops/layers/norm.h"
@@ -38,8 +39,7 @@ void gelu_op(OpRun& run) {
 }
 void leaky_relu_op(OpRun& run) {
   const double alpha = run.get("alpha", 0.01f);
-  const Tensor& x = floats(run);
-  if (alpha >= 0 && alpha <= 1) return run.set(0, maximum(x, mul(x, alpha)));
+  if (floats(run).dtype() == DType::kF32) return run.set(0, leaky_relu_map(run.tensor(0), static_cast<float>(alpha)));
   run.set(0, map_float(run.in(0), [&](double v) { return v < 0 ? v * alpha : v; }));
 }
 void prelu_op(OpRun& run) {
@@ -76,11 +76,13 @@ void thresholded_relu_op(OpRun& run) {
 }
 void hard_sigmoid_op(OpRun& run) {
   const double alpha = run.get("alpha", 0.2f), beta = run.get("beta", 0.5f);
-  run.set(0, clamp(add(mul(floats(run), alpha), beta), 0, 1));
+  const Tensor& x = floats(run);
+  if (x.dtype() == DType::kF32) return run.set(0, hard_sigmoid_map(x, static_cast<float>(alpha), static_cast<float>(beta)));
+  run.set(0, clamp(add(mul(x, alpha), beta), 0, 1));
 }
 void hard_swish_op(OpRun& run) {
   const Tensor& x = floats(run);
-  run.set(0, mul(x, clamp(add(mul(x, 1.0 / 6), 0.5), 0, 1)));
+  run.set(0, x.dtype() == DType::kF32 ? hard_swish_map(x) : mul(x, clamp(add(mul(x, 1.0 / 6), 0.5), 0, 1)));
 }
 void mish_op(OpRun& run) {
   const Tensor& x = floats(run);

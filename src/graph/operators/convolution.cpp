@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "graph/operators/float_maps.h"
 #include "graph/operators/window.h"
 #include "ops/binary.h"
 #include "ops/check.h"
@@ -18,33 +19,18 @@ std::vector<int64_t> kernel_of(const Tensor& weight) {
   return {weight.shape().begin() + 2, weight.shape().end()};
 }
 
-// What fusing puts behind a convolution; "activation" is Wick's own attribute.
-Tensor activate(OpRun& run, const Tensor& x) {
-  const std::string name = run.get("activation", "");
-  if (name.empty()) return x;
-  if (name == "Relu") return relu(x);
-  if (name == "Clip") {
-    const auto limits = run.floats("activation_params");
-    if (limits.size() != 2) throw bad_input("a fused Clip has no limits");
-    return clamp(x, limits[0], limits[1]);
-  }
-  if (name == "Sigmoid") return sigmoid(x);
-  if (name == "Tanh") return tanh(x);
-  if (name == "LeakyRelu") {
-    const auto slope = run.floats("activation_params");
-    if (slope.size() != 1) throw bad_input("a fused LeakyRelu has no slope");
-    return maximum(x, mul(x, slope[0]));
-  }
-  throw not_offered(cat("activation is '", name, "'"));
-}
-
 void conv_op(OpRun& run) {
   const Tensor &x = run.tensor(0), &weight = run.tensor(1);
   if (x.rank() != weight.rank()) throw Error(ErrorCode::kShape, cat("x ", x.shape(), " and weight ", weight.shape()));
   const Window window = window_of(run, x.shape(), kernel_of(weight));
   Tensor out = convolve(x, weight, run.tensor_or_none(2), window, run.get("group", int64_t{1}));
   if (run.has(3)) out = add(out, run.tensor(3));  // com.microsoft: a residual
-  run.set(0, activate(run, out));
+  const std::string activation = run.get("activation", "");  // what was fused with it
+  if (!activation.empty()) {
+    out = out.to_dtype(DType::kF32).contiguous();
+    activate_in_place(out, activation, run.floats("activation_params"));
+  }
+  run.set(0, store(out, run.type(0)));
 }
 
 // Whole numbers below 2^8 in f32, whose sums are exact while there are few enough of them.

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "graph/operators/float_maps.h"
 #include "ops/binary.h"
 #include "ops/check.h"
 #include "ops/layers/matmul.h"
@@ -61,25 +62,19 @@ Tensor multiply_whole(const Tensor& a, const Tensor& b) {
   return total;
 }
 
-Tensor activated(const Tensor& x, const std::string& name) {
-  if (name.empty()) return x;
-  if (name == "Relu") return relu(x);
-  if (name == "Gelu") return gelu(x);
-  if (name == "GeluTanh") return gelu_tanh(x);
-  if (name == "Sigmoid") return sigmoid(x);
-  if (name == "Tanh") return tanh(x);
-  if (name == "Silu") return silu(x);
-  throw not_offered(cat("activation is '", name, "'"));
-}
-
 namespace {
 
 void matmul_op(OpRun& run) {
   const Tensor &a = run.tensor(0), &b = run.tensor(1);
   if (run.type(0) != run.type(1)) throw Error(ErrorCode::kDType, cat("inputs are ", describe(run.in(0)), " and ", describe(run.in(1))));
-  Tensor out = multiply(a, b);
-  if (run.has(2)) out = add(out, run.tensor(2));  // fused
-  run.set(0, store(activated(out, run.get("activation", "")), run.type(0)));
+  const Tensor out = multiply(a, b);
+  if (run.has(2)) {  // fused, as is the activation
+    const Tensor& bias = run.tensor(2);
+    if (out.rank() < 1 || bias.shape() != Shape{out.dim(-1)}) throw Error(ErrorCode::kShape, cat("bias ", bias.shape(), " for ", out.shape()));
+    add_row_in_place(out, bias);
+  }
+  activate_in_place(out, run.get("activation", ""), {});
+  run.set(0, store(out, run.type(0)));
 }
 
 void gemm_op(OpRun& run) {
@@ -92,12 +87,15 @@ void gemm_op(OpRun& run) {
   const double alpha = run.get("alpha", 1.0f), beta = run.get("beta", 1.0f);
   Tensor out = multiply(a, b);
   if (alpha != 1) out = mul(out, alpha);
-  if (run.has(2)) {
+  const bool fresh_rows = beta == 1 && run.has(2) && out.dtype() == DType::kF32 && run.tensor(2).dtype() == DType::kF32 && out.is_contiguous();
+  if (fresh_rows && run.tensor(2).shape() == Shape{out.dim(1)}) {
+    add_row_in_place(out, run.tensor(2));
+  } else if (run.has(2)) {
     const Tensor c = beta == 1 ? run.tensor(2) : mul(run.tensor(2), beta);
     if (broadcast_shapes("C", out.shape(), c.shape()) != out.shape()) throw Error(ErrorCode::kShape, cat("C ", c.shape(), " for ", out.shape()));
     out = add(out, c);
   }
-  run.set(0, store(activated(is_float(type) || is_integer(out.dtype()) ? out : out.to_dtype(DType::kI64), run.get("activation", "")), type));
+  run.set(0, store(is_float(type) || is_integer(out.dtype()) ? out : out.to_dtype(DType::kI64), type));
 }
 
 // --- Einsum ---
@@ -281,7 +279,7 @@ void det_op(OpRun& run) {
 constexpr Operator kOperators[] = {
     {"Det", det_op},
     {"Einsum", einsum_op, "equation"},
-    {"Gemm", gemm_op, "alpha beta transA transB broadcast activation"},
+    {"Gemm", gemm_op, "alpha beta transA transB broadcast"},
     {"MatMul", matmul_op, "activation"},
 };
 

@@ -9,7 +9,5 @@ namespace wick::graph {
 Tensor multiply(const Tensor& a, const Tensor& b);
 // a [..., m, k] x b [..., k, n] of whole numbers below 2^8 in size, in f32, as i32: exact.
 Tensor multiply_whole(const Tensor& a, const Tensor& b);
-// "Relu", "Gelu", ...: what fusing puts behind a product, by its ONNX name. Empty: nothing.
-Tensor activated(const Tensor& x, const std::string& name);
 
 }  // namespace wick::graph

@@ -58,7 +58,7 @@ void run_passes(Graph& graph, const KeepNames& keep) {
   fold_constants(graph, keep);
   remove_dead_nodes(graph, keep);
   each_body(graph, [&](Graph& body) { run_passes(body, keep); });
-  for (const auto pass : {fuse_batch_norms, fuse_activations, fuse_gelu, fuse_layer_norms, fuse_attention, fuse_biases}) {
+  for (const auto pass : {fuse_batch_norms, fuse_activations, fuse_gelu, fuse_layer_norms, fuse_attention, fuse_biases, fuse_product_activations}) {
     pass(graph, keep);
   }
   remove_dead_nodes(graph, keep);

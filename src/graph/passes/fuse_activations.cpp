@@ -10,11 +10,16 @@ namespace {
 // The parameters of an activation behind a convolution; false: it is none that can be there.
 bool activation_of(const Pattern& pattern, const Node& node, std::vector<float>& parameters) {
   if (!node.domain.empty()) return false;
-  if (node.op == "Relu" || node.op == "Sigmoid" || node.op == "Tanh") return true;
+  if (node.op == "Relu" || node.op == "Sigmoid" || node.op == "Tanh" || node.op == "HardSwish") return true;
   if (node.op == "LeakyRelu") {
     const Attribute* alpha = node.find("alpha");
     parameters = {alpha ? alpha->f.value_or(0.01f) : 0.01f};
     return parameters[0] >= 0 && parameters[0] <= 1;
+  }
+  if (node.op == "HardSigmoid") {
+    const Attribute *alpha = node.find("alpha"), *beta = node.find("beta");
+    parameters = {alpha ? alpha->f.value_or(0.2f) : 0.2f, beta ? beta->f.value_or(0.5f) : 0.5f};
+    return true;
   }
   if (node.op != "Clip") return false;
   parameters = {-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity()};
@@ -103,6 +108,22 @@ void fuse_batch_norms(Graph& graph, const KeepNames& keep) {
     pattern.drop(conv);
     const ValueId new_weight = constant(to, ".weight"), new_bias = constant(offsets, ".bias");
     pattern.become(node, "Conv", {image, new_weight, new_bias}, attributes, opset);
+  }
+  pattern.remove_dropped();
+}
+
+// MatMul with a bias, then Gelu.
+void fuse_product_activations(Graph& graph, const KeepNames& keep) {
+  Pattern pattern(graph, keep);
+  for (Node& node : graph.nodes) {
+    if (!node.domain.empty() || (node.op != "Gelu" && node.op != "Relu") || node.inputs.empty()) continue;
+    const Attribute* form = node.find("approximate");
+    Node* matmul = pattern.only_maker(node.inputs[0], "MatMul");
+    if (!matmul || matmul->inputs.size() != 3 || matmul->find("activation")) continue;
+    const std::string name = form && form->s && *form->s == "tanh" ? "GeluTanh" : node.op;
+    const std::vector<ValueId> inputs = matmul->inputs;
+    pattern.drop(matmul);
+    pattern.become(node, "MatMul", inputs, {text_attribute("activation", name)}, matmul->opset);
   }
   pattern.remove_dropped();
 }

@@ -59,5 +59,6 @@ void fuse_gelu(Graph& graph, const KeepNames& keep);
 void fuse_layer_norms(Graph& graph, const KeepNames& keep);
 void fuse_attention(Graph& graph, const KeepNames& keep);
 void fuse_biases(Graph& graph, const KeepNames& keep);         // MatMul and an Add behind it
+void fuse_product_activations(Graph& graph, const KeepNames& keep);
 
 }  // namespace wick::graph
