@@ -28,7 +28,8 @@ class Exporter {
     text.constant(name, x);
     return name;
   }
-  std::string node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<onnx_file::Attr>& attributes = {}) {
+  std::string node(const std::string& op, const std::vector<std::string>& inputs,
+                   const std::vector<onnx_file::Attr>& attributes = {}) {
     const std::string name = "v" + std::to_string(next_++);
     text.node(op, inputs, {name}, attributes);
     return name;
@@ -38,8 +39,12 @@ class Exporter {
     const double scale = std::sqrt(2.0 / static_cast<double>(in / groups * kernel * kernel));
     const int64_t pad = kernel / 2;
     const std::string y = node("Conv", {x, weight({out, in / groups, kernel, kernel}, scale)},
-                               {{"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{stride, stride}}, {"pads", Ints{pad, pad, pad, pad}}, {"group", groups}});
-    return node("BatchNormalization", {y, constant(ones({out})), weight({out}, 0.1), weight({out}, 0.1), constant(ones({out}))});
+                               {{"kernel_shape", Ints{kernel, kernel}},
+                                {"strides", Ints{stride, stride}},
+                                {"pads", Ints{pad, pad, pad, pad}},
+                                {"group", groups}});
+    return node("BatchNormalization",
+                {y, constant(ones({out})), weight({out}, 0.1), weight({out}, 0.1), constant(ones({out}))});
   }
   std::string linear(const std::string& x, int64_t in, int64_t out) {
     const std::string y = node("MatMul", {x, weight({in, out}, 1 / std::sqrt(static_cast<double>(in)))});
@@ -82,9 +87,11 @@ std::string mobilenet() {
   struct Row {
     int64_t kernel, expand, out, squeeze, hard, stride;
   };
-  constexpr Row kRows[] = {{3, 16, 16, 0, 0, 1}, {3, 64, 24, 0, 0, 2}, {3, 72, 24, 0, 0, 1}, {5, 72, 40, 24, 0, 2}, {5, 120, 40, 32, 0, 1},
-                           {5, 120, 40, 32, 0, 1}, {3, 240, 80, 0, 1, 2}, {3, 200, 80, 0, 1, 1}, {3, 184, 80, 0, 1, 1}, {3, 184, 80, 0, 1, 1},
-                           {3, 480, 112, 120, 1, 1}, {3, 672, 112, 168, 1, 1}, {5, 672, 160, 168, 1, 2}, {5, 960, 160, 240, 1, 1}, {5, 960, 160, 240, 1, 1}};
+  constexpr Row kRows[] = {{3, 16, 16, 0, 0, 1},     {3, 64, 24, 0, 0, 2},     {3, 72, 24, 0, 0, 1},
+                           {5, 72, 40, 24, 0, 2},    {5, 120, 40, 32, 0, 1},   {5, 120, 40, 32, 0, 1},
+                           {3, 240, 80, 0, 1, 2},    {3, 200, 80, 0, 1, 1},    {3, 184, 80, 0, 1, 1},
+                           {3, 184, 80, 0, 1, 1},    {3, 480, 112, 120, 1, 1}, {3, 672, 112, 168, 1, 1},
+                           {5, 672, 160, 168, 1, 2}, {5, 960, 160, 240, 1, 1}, {5, 960, 160, 240, 1, 1}};
   int64_t in = 16;
   for (const Row& row : kRows) {
     const auto act = [&](const std::string& v) { return row.hard ? swish(v) : e.node("Relu", {v}); };
@@ -92,9 +99,11 @@ std::string mobilenet() {
     y = act(e.conv(y, row.expand, row.expand, row.kernel, row.stride, row.expand));
     if (row.squeeze) {
       const auto small = [&](const std::string& v, int64_t from, int64_t to) {
-        return e.node("Conv", {v, e.weight({to, from, 1, 1}, 1 / std::sqrt(static_cast<double>(from))), e.weight({to}, 0.1)});
+        return e.node("Conv",
+                      {v, e.weight({to, from, 1, 1}, 1 / std::sqrt(static_cast<double>(from))), e.weight({to}, 0.1)});
       };
-      const std::string pooled = e.node("GlobalAveragePool", {y}), squeezed = e.node("Relu", {small(pooled, row.expand, row.squeeze)});
+      const std::string pooled = e.node("GlobalAveragePool", {y}),
+                        squeezed = e.node("Relu", {small(pooled, row.expand, row.squeeze)});
       y = e.node("Mul", {y, e.node("HardSigmoid", {small(squeezed, row.squeeze, row.expand)}, {{"alpha", 1.0f / 6}})});
     }
     y = e.conv(y, row.expand, row.out, 1, 1);
@@ -111,9 +120,11 @@ std::string mobilenet() {
 std::string encoder(int64_t layers, int64_t hidden, int64_t heads, int64_t inner) {
   Exporter e;
   e.text.input("x", {1, -1, hidden}).input("mask", {1, 1, 1, -1});
-  const std::string split = e.constant(tensor<int64_t>({0, 0, heads, hidden / heads})), flat = e.constant(tensor<int64_t>({0, 0, hidden})),
-                    two = e.constant(scalar(2)), half = e.constant(scalar(0.5)), one = e.constant(scalar(1)), root = e.constant(scalar(std::sqrt(2.0))),
-                    epsilon = e.constant(scalar(1e-12)), size = e.constant(scalar(std::sqrt(static_cast<double>(hidden / heads))));
+  const std::string split = e.constant(tensor<int64_t>({0, 0, heads, hidden / heads})),
+                    flat = e.constant(tensor<int64_t>({0, 0, hidden})), two = e.constant(scalar(2)),
+                    half = e.constant(scalar(0.5)), one = e.constant(scalar(1)),
+                    root = e.constant(scalar(std::sqrt(2.0))), epsilon = e.constant(scalar(1e-12)),
+                    size = e.constant(scalar(std::sqrt(static_cast<double>(hidden / heads))));
   const auto norm = [&](const std::string& v) {
     const std::string d = e.node("Sub", {v, e.node("ReduceMean", {v}, {{"axes", Ints{-1}}})});
     const std::string variance = e.node("ReduceMean", {e.node("Pow", {d, two})}, {{"axes", Ints{-1}}});
@@ -148,7 +159,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::filesystem::path folder = argv[1];
-  const auto write = [&](const char* name, const std::string& bytes) { std::ofstream(folder / name, std::ios::binary) << bytes; };
+  const auto write = [&](const char* name, const std::string& bytes) {
+    std::ofstream(folder / name, std::ios::binary) << bytes;
+  };
   write("resnet50.onnx", wick::resnet50());
   write("mobilenet.onnx", wick::mobilenet());
   write("bert_base.onnx", wick::encoder(12, 768, 12, 3072));

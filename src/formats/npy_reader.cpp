@@ -68,7 +68,8 @@ NpyArray read_npy(std::span<const std::byte> bytes, const std::filesystem::path&
     }
     int64_t size = 0;
     const auto [stop, problem] = std::from_chars(shape.data(), shape.data() + shape.size(), size);
-    if (problem != std::errc() || size < 0 || array.dims.size() == 64) throw bad_file(path, cat("has the shape ", in_quotes(shape)));
+    if (problem != std::errc() || size < 0 || array.dims.size() == 64)
+      throw bad_file(path, cat("has the shape ", in_quotes(shape)));
     array.dims.push_back(size);
     shape.remove_prefix(static_cast<size_t>(stop - shape.data()));
   }
@@ -79,7 +80,8 @@ NpyArray read_npy(std::span<const std::byte> bytes, const std::filesystem::path&
 std::vector<std::pair<std::string, NpyArray>> read_npz(const MappedFile& file) {
   const auto bytes = file.bytes();
   const auto load = [&](size_t at, int size) {
-    if (at > bytes.size() || bytes.size() - at < static_cast<size_t>(size)) throw bad_file(file.path(), cat("ends inside a header at byte ", at));
+    if (at > bytes.size() || bytes.size() - at < static_cast<size_t>(size))
+      throw bad_file(file.path(), cat("ends inside a header at byte ", at));
     uint64_t value = 0;
     for (int i = size; i-- > 0;) value = value << 8 | static_cast<uint64_t>(bytes[at + static_cast<size_t>(i)]);
     return value;
@@ -95,15 +97,19 @@ std::vector<std::pair<std::string, NpyArray>> read_npz(const MappedFile& file) {
   std::vector<std::pair<std::string, NpyArray>> arrays;
   for (uint64_t i = 0; i < count; ++i) {
     if (load(at, 4) != kCentralHeader) throw bad_file(file.path(), cat("has no entry at byte ", at));
-    const uint64_t method = load(at + 10, 2), size = load(at + 20, 4), name_size = load(at + 28, 2), extra = load(at + 30, 2),
-                   comment = load(at + 32, 2), place = load(at + 42, 4);
+    const uint64_t method = load(at + 10, 2), size = load(at + 20, 4), name_size = load(at + 28, 2),
+                   extra = load(at + 30, 2), comment = load(at + 32, 2), place = load(at + 42, 4);
     load(at + 46 + name_size, 0);
     std::string name(reinterpret_cast<const char*>(bytes.data()) + at + 46, name_size);
-    if (method != 0) throw Error(ErrorCode::kUnsupported, cat(file.path(), ": ", in_quotes(name), " is compressed; numpy.savez does not"));
-    if (size == 0xFFFFFFFF || place == 0xFFFFFFFF) throw Error(ErrorCode::kUnsupported, cat(file.path(), ": ", in_quotes(name), " has 4 GiB or more"));
+    if (method != 0)
+      throw Error(ErrorCode::kUnsupported,
+                  cat(file.path(), ": ", in_quotes(name), " is compressed; numpy.savez does not"));
+    if (size == 0xFFFFFFFF || place == 0xFFFFFFFF)
+      throw Error(ErrorCode::kUnsupported, cat(file.path(), ": ", in_quotes(name), " has 4 GiB or more"));
     if (load(place, 4) != kLocalHeader) throw bad_file(file.path(), cat("has no file at byte ", place));
     const size_t data = place + 30 + load(place + 26, 2) + load(place + 28, 2);
-    if (data > bytes.size() || size > bytes.size() - data) throw bad_file(file.path(), cat("ends inside ", in_quotes(name)));
+    if (data > bytes.size() || size > bytes.size() - data)
+      throw bad_file(file.path(), cat("ends inside ", in_quotes(name)));
     const NpyArray array = read_npy(bytes.subspan(data, size), file.path());
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     arrays.emplace_back(std::move(name), array);
@@ -119,7 +125,8 @@ std::string npz_bytes(const std::vector<std::pair<std::string, std::string>>& fi
   };
   for (const auto& [name, content] : files) {
     const size_t place = out.size();
-    if (content.size() >= 0xFFFFFFFF || place >= 0xFFFFFFFF) throw Error(ErrorCode::kUnsupported, "an .npz of 4 GiB or more");
+    if (content.size() >= 0xFFFFFFFF || place >= 0xFFFFFFFF)
+      throw Error(ErrorCode::kUnsupported, "an .npz of 4 GiB or more");
     std::string about;  // what both headers say: version, flags, method, time, date, checksum, sizes, name, extra
     put(about, 20, 2), put(about, 0, 6), put(about, 0x21, 2);
     put(about, crc32(content), 4);

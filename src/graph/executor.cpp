@@ -9,9 +9,7 @@
 namespace wick::graph {
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -80,7 +78,9 @@ std::vector<Value> run_constant_node(const Graph& graph, const Node& node, int64
 
 // --- OpRun ---
 
-bool OpRun::is_constant(int input) const { return has(input) && frame_.graph().values[node_.inputs[input]].is_constant; }
+bool OpRun::is_constant(int input) const {
+  return has(input) && frame_.graph().values[node_.inputs[input]].is_constant;
+}
 
 const Value& OpRun::in(int input) const {
   if (!has(input)) throw Error(ErrorCode::kBadFile, cat("input ", input + 1, " is missing"));
@@ -111,19 +111,22 @@ std::vector<int64_t> OpRun::ints(int input) const {
   if (!is_integer(type(input)) && type(input) != ElementType::kBool) {
     throw Error(ErrorCode::kDType, cat("input ", input + 1, " is ", describe(in(input)), ", expected whole numbers"));
   }
-  if (x.numel() > kMost) throw Error(ErrorCode::kShape, cat("input ", input + 1, " is ", x.shape(), ": too long a list"));
+  if (x.numel() > kMost)
+    throw Error(ErrorCode::kShape, cat("input ", input + 1, " is ", x.shape(), ": too long a list"));
   return x.to_vector<int64_t>();
 }
 
 int64_t OpRun::int_at(int input) const {
   const auto values = ints(input);
-  if (values.size() != 1) throw Error(ErrorCode::kShape, cat("input ", input + 1, " has ", values.size(), " elements, expected 1"));
+  if (values.size() != 1)
+    throw Error(ErrorCode::kShape, cat("input ", input + 1, " has ", values.size(), " elements, expected 1"));
   return values[0];
 }
 
 double OpRun::number_at(int input) const {
   const Tensor& x = tensor(input);
-  if (x.numel() != 1) throw Error(ErrorCode::kShape, cat("input ", input + 1, " is ", x.shape(), ", expected one element"));
+  if (x.numel() != 1)
+    throw Error(ErrorCode::kShape, cat("input ", input + 1, " is ", x.shape(), ", expected one element"));
   return x.item();
 }
 
@@ -159,7 +162,8 @@ int64_t OpRun::needed(std::string_view attribute) const {
 }
 const Graph& OpRun::body(std::string_view attribute) const {
   const Attribute* found = node_.find(attribute);
-  if (!found || !found->graph) throw Error(ErrorCode::kBadFile, cat("attribute ", in_quotes(attribute), " is no graph"));
+  if (!found || !found->graph)
+    throw Error(ErrorCode::kBadFile, cat("attribute ", in_quotes(attribute), " is no graph"));
   return *found->graph;
 }
 

@@ -21,8 +21,8 @@ struct RunOptions {
   // there: see GraphOptions::keep.
   std::function<void(const std::string& name, Value& value)> hook = {};
   std::map<const Node*, NodeTime>* profile = nullptr;
-  uint64_t seed = 0;             // of operators that draw numbers and name no seed
-  int64_t max_steps = 1 << 24;   // nodes that are run, in loops too
+  uint64_t seed = 0;            // of operators that draw numbers and name no seed
+  int64_t max_steps = 1 << 24;  // nodes that are run, in loops too
 };
 
 // What all graphs of one run share.

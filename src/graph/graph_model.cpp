@@ -15,12 +15,13 @@ namespace {
 void check_input(const Port& port, const Value& value, std::map<std::string, int64_t>& sizes) {
   const ValueType& type = port.type;
   const auto wrong = [&] {
-    return Error(ErrorCode::kInvalidArgument, cat("input ", in_quotes(port.name), " is ", describe(value),
-                                                  ", the graph takes ", type));
+    return Error(ErrorCode::kInvalidArgument,
+                 cat("input ", in_quotes(port.name), " is ", describe(value), ", the graph takes ", type));
   };
   if (!type.known || (type.optional && value.kind() == Value::Kind::kNothing)) return;
   if (value.kind() != type.kind) throw wrong();
-  if (type.element != ElementType::kNone && value.type() != ElementType::kNone && value.type() != type.element) throw wrong();
+  if (type.element != ElementType::kNone && value.type() != ElementType::kNone && value.type() != type.element)
+    throw wrong();
   if (!type.has_shape || value.kind() == Value::Kind::kSequence) return;
   if (value.shape().rank() != static_cast<int>(type.dims.size())) throw wrong();
   for (int d = 0; d < value.shape().rank(); ++d) {
@@ -96,7 +97,8 @@ NamedValues GraphModel::run(const NamedValues& inputs, const RunOptions& options
     values.push_back(given->second);
   }
   for (const auto& given : inputs) {
-    const bool known = std::any_of(inputs_.begin(), inputs_.end(), [&](const Port& port) { return port.name == given.first; });
+    const bool known =
+        std::any_of(inputs_.begin(), inputs_.end(), [&](const Port& port) { return port.name == given.first; });
     if (!known) throw Error(ErrorCode::kInvalidArgument, cat("the graph has no input ", in_quotes(given.first)));
   }
   std::vector<Value> outputs;

@@ -9,10 +9,10 @@
 namespace wick::graph {
 namespace {
 
-constexpr int kMaxDepth = 24;            // of graphs and functions in each other
-constexpr size_t kMaxNodes = 1 << 18;    // after functions are expanded
+constexpr int kMaxDepth = 24;                // of graphs and functions in each other
+constexpr size_t kMaxNodes = 1 << 18;        // after functions are expanded
 constexpr int64_t kMaxAttributes = 1 << 30;  // bytes of all attributes, then
-constexpr int64_t kMaxSparse = 1 << 28;  // bytes of a sparse tensor once it is not
+constexpr int64_t kMaxSparse = 1 << 28;      // bytes of a sparse tensor once it is not
 
 using Opsets = std::map<std::string, int64_t, std::less<>>;
 using AttributeRefs = std::map<std::string_view, const OnnxAttribute*>;
@@ -53,8 +53,8 @@ class Importer {
     }
     const int64_t version = out.opsets[""];
     if (version < 1 || version > kNewestOpset) {
-      throw Error(ErrorCode::kUnsupported, cat("the model is of opset ", version, " of ai.onnx; Wick knows 1 to ",
-                                               kNewestOpset));
+      throw Error(ErrorCode::kUnsupported,
+                  cat("the model is of opset ", version, " of ai.onnx; Wick knows 1 to ", kNewestOpset));
     }
     out.ir_version = model_.ir_version;
     out.producer = cat(in_quotes(model_.producer));
@@ -68,7 +68,8 @@ class Importer {
 
  private:
   void read_graph(const OnnxGraph& from, Scope& scope) {
-    if (scope.depth > kMaxDepth) throw Error(ErrorCode::kBadFile, cat("graphs and functions lie deeper than ", kMaxDepth));
+    if (scope.depth > kMaxDepth)
+      throw Error(ErrorCode::kBadFile, cat("graphs and functions lie deeper than ", kMaxDepth));
     Graph& graph = *scope.graph;
     graph.name = from.name;
     for (const OnnxTensor& tensor : from.initializers) {
@@ -118,12 +119,12 @@ class Importer {
   void declare(Scope& scope, const OnnxNode& node, std::string_view output) {
     if (const auto known = scope.names.find(output); known != scope.names.end()) {
       // What a function gives is declared by who calls it.
-      if (given_.insert({scope.graph, known->second}).second && outputs_of_call_.contains({scope.graph, known->second})) {
+      if (given_.insert({scope.graph, known->second}).second &&
+          outputs_of_call_.contains({scope.graph, known->second})) {
         return;
       }
-      throw Error(ErrorCode::kBadFile,
-                  cat("node ", in_quotes(node.name), " (", in_quotes(node.op), ") gives ", in_quotes(output),
-                      ", which is there already"));
+      throw Error(ErrorCode::kBadFile, cat("node ", in_quotes(node.name), " (", in_quotes(node.op), ") gives ",
+                                           in_quotes(output), ", which is there already"));
     }
     const ValueId id = scope.graph->add_value(cat(scope.prefix, output));
     scope.names[output] = id;
@@ -132,7 +133,8 @@ class Importer {
 
   void add_constant(Scope& scope, std::string_view name, Value value) {
     if (name.empty()) throw Error(ErrorCode::kBadFile, "an initialiser has no name");
-    if (scope.names.contains(name)) throw Error(ErrorCode::kBadFile, cat("there are two initialisers ", in_quotes(name)));
+    if (scope.names.contains(name))
+      throw Error(ErrorCode::kBadFile, cat("there are two initialisers ", in_quotes(name)));
     const ValueId id = scope.graph->add_value(std::string(name));
     scope.graph->values[id].constant = std::move(value);
     scope.graph->values[id].is_constant = true;
@@ -227,7 +229,8 @@ class Importer {
     }
     read_nodes(function.nodes, inside);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      const bool is_passed = std::any_of(passed.begin(), passed.end(), [&](const auto& p) { return p.second == node.outputs[i]; });
+      const bool is_passed =
+          std::any_of(passed.begin(), passed.end(), [&](const auto& p) { return p.second == node.outputs[i]; });
       if (node.outputs[i] == kAbsent || is_passed) continue;
       if (given_.contains({scope.graph, node.outputs[i]})) continue;
       throw Error(ErrorCode::kBadFile, cat(describe(node), ": its function gives no ", in_quotes(function.outputs[i])));
@@ -263,9 +266,11 @@ class Importer {
       out.strings.emplace_back(text);
       attribute_bytes_ += static_cast<int64_t>(text.size() + sizeof(std::string));
     }
-    attribute_bytes_ += static_cast<int64_t>(8 * (from.ints.size() + from.floats.size()) + (from.s ? from.s->size() : 0));
+    attribute_bytes_ +=
+        static_cast<int64_t>(8 * (from.ints.size() + from.floats.size()) + (from.s ? from.s->size() : 0));
     if (attribute_bytes_ > kMaxAttributes) throw bad("makes the model too large: its functions are called too often");
-    if (from.tensors.size() > 1 || from.graphs.size() > 1 || from.sparse.size() > 1) throw bad("holds several tensors or graphs");
+    if (from.tensors.size() > 1 || from.graphs.size() > 1 || from.sparse.size() > 1)
+      throw bad("holds several tensors or graphs");
     if (!from.tensors.empty()) out.value = read_tensor_value(from.tensors[0]);
     if (!from.sparse.empty()) out.value = read_sparse(from.sparse[0]);
     if (!from.graphs.empty()) {
@@ -295,14 +300,16 @@ class Importer {
       return Error(ErrorCode::kBadFile, cat("sparse tensor ", in_quotes(sparse.values.name), " ", what));
     };
     const Value values = read_tensor_value(sparse.values), places = read_tensor_value(sparse.indices);
-    if (values.kind() != Value::Kind::kTensor || places.type() != ElementType::kI64) throw bad("has places that are not i64");
+    if (values.kind() != Value::Kind::kTensor || places.type() != ElementType::kI64)
+      throw bad("has places that are not i64");
     const Shape shape{std::span<const int64_t>(sparse.dims)};
     if (shape.numel() > kMaxSparse / size_of(values.tensor().dtype())) throw bad("is too large");
     const Tensor out = zeros(shape, values.tensor().dtype()), at = places.tensor().contiguous(),
                  from = values.tensor().contiguous();
     const int64_t count = from.numel(), size = size_of(from.dtype());
     const bool linear = at.rank() == 1 && at.dim(0) == count;
-    if (!linear && (at.rank() != 2 || at.dim(0) != count || at.dim(1) != shape.rank())) throw bad("has other places than values");
+    if (!linear && (at.rank() != 2 || at.dim(0) != count || at.dim(1) != shape.rank()))
+      throw bad("has other places than values");
     for (int64_t i = 0; i < count; ++i) {
       int64_t place = linear ? at.data<int64_t>()[i] : 0;
       for (int d = 0; d < shape.rank() && !linear; ++d) {

@@ -61,15 +61,14 @@ Tensor unpack(std::span<const std::byte> bytes, const Shape& shape, ElementType 
   return out;
 }
 
-bool is_plain(ElementType type) {
-  return type_of(storage_of(type)) == type || type == ElementType::kU64;
-}
+bool is_plain(ElementType type) { return type_of(storage_of(type)) == type || type == ElementType::kU64; }
 
 Value from_bytes(const OnnxTensor& tensor, std::span<const std::byte> bytes, const Shape& shape, ElementType type,
                  const std::shared_ptr<const MappedFile>& owner) {
   const int64_t expected = stored_bytes(tensor, type, shape.numel());
   if (std::ssize(bytes) != expected) {
-    throw bad_tensor(tensor, cat("is ", type, " ", shape, ", which takes ", expected, " bytes, but has ", bytes.size()));
+    throw bad_tensor(tensor,
+                     cat("is ", type, " ", shape, ", which takes ", expected, " bytes, but has ", bytes.size()));
   }
   const DType storage = storage_of(type);
   if (!is_plain(type)) return {unpack(bytes, shape, type), type};
@@ -197,8 +196,8 @@ std::pair<std::span<const std::byte>, std::shared_ptr<const MappedFile>> Externa
     throw bad_tensor(tensor, cat("takes ", size, " bytes, but has ", *length, " in ", in_quotes(location)));
   }
   if (offset > std::ssize(bytes) || size > std::ssize(bytes) - offset) {
-    throw bad_tensor(tensor, cat("needs ", size, " bytes at byte ", offset, " of ", in_quotes(location),
-                                 ", which has ", bytes.size()));
+    throw bad_tensor(tensor, cat("needs ", size, " bytes at byte ", offset, " of ", in_quotes(location), ", which has ",
+                                 bytes.size()));
   }
   if (size > 0) file.ranges.push_back({offset, offset + size, std::string(tensor.name)});
   return {bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(size)), file.mapped};

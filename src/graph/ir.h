@@ -27,9 +27,9 @@ struct Attribute {
   std::vector<int64_t> ints;
   std::vector<float> floats;
   std::vector<std::string> strings;
-  Value value;                     // of a tensor
-  std::shared_ptr<Graph> graph;    // of a branch or a loop's body
-  ValueType type;                  // of a type: where an optional is made
+  Value value;                   // of a tensor
+  std::shared_ptr<Graph> graph;  // of a branch or a loop's body
+  ValueType type;                // of a type: where an optional is made
 };
 
 struct Node {
@@ -38,8 +38,8 @@ struct Node {
   std::vector<ValueId> inputs, outputs;
   std::vector<Attribute> attributes;
   const Operator* implementation = nullptr;
-  std::shared_ptr<void> prepared;   // what the operator made of its constants (the executor's; not thread-safe)
-  std::vector<ValueId> last_uses;   // values that nobody needs behind this node; set by plan_releases
+  std::shared_ptr<void> prepared;  // what the operator made of its constants (the executor's; not thread-safe)
+  std::vector<ValueId> last_uses;  // values that nobody needs behind this node; set by plan_releases
 
   const Attribute* find(std::string_view attribute) const;
 };

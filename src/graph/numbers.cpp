@@ -54,7 +54,8 @@ Value map_float(const Value& x, FunctionRef<double(double)> function) {
 
 Value moved(const Value& x, FunctionRef<Tensor(const Tensor&)> move) {
   if (x.kind() == Value::Kind::kTensor) return {move(x.tensor()), x.type()};
-  if (x.kind() != Value::Kind::kStrings) throw Error(ErrorCode::kDType, cat("the input is ", describe(x), ", expected a tensor"));
+  if (x.kind() != Value::Kind::kStrings)
+    throw Error(ErrorCode::kDType, cat("the input is ", describe(x), ", expected a tensor"));
   Longs places(x.shape());
   for (int64_t i = 0; i < places.size(); ++i) places.out()[i] = i;
   const Longs from(move(places.tensor()));

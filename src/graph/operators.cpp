@@ -19,12 +19,12 @@ Table make_table(std::initializer_list<Operators> families) {
 }
 
 const Table& table_of(std::string_view domain) {
-  static const Table kOnnx = make_table(
-      {activation_operators(), attention_operators(), control_operators(), convolution_operators(),
-       elementwise_operators(), index_operators(), learning_operators(), matmul_operators(), norm_operators(),
-       pool_operators(), quantised_operators(), random_operators(), recurrent_operators(), reduce_operators(),
-       resize_operators(), sequence_operators(), shape_operators(), signal_operators(), text_operators(),
-       vision_operators()});
+  static const Table kOnnx =
+      make_table({activation_operators(),  attention_operators(), control_operators(),   convolution_operators(),
+                  elementwise_operators(), index_operators(),     learning_operators(),  matmul_operators(),
+                  norm_operators(),        pool_operators(),      quantised_operators(), random_operators(),
+                  recurrent_operators(),   reduce_operators(),    resize_operators(),    sequence_operators(),
+                  shape_operators(),       signal_operators(),    text_operators(),      vision_operators()});
   static const Table kPreview = make_table({learning_preview_operators()});
   static const Table kClassic = make_table({classic_operators()});
   static const Table kMicrosoft = make_table({microsoft_operators()});
@@ -63,7 +63,8 @@ void bind_operators(Graph& graph, std::vector<std::string>& problems) {
   for (Node& node : graph.nodes) {
     node.implementation = find_operator(node.domain, node.op);
     if (!node.implementation) {
-      problems.push_back(cat(describe(node), ": Wick has no operator of this name", node.domain.empty() ? "" : " and domain"));
+      problems.push_back(
+          cat(describe(node), ": Wick has no operator of this name", node.domain.empty() ? "" : " and domain"));
     }
     for (const Attribute& attribute : node.attributes) {
       if (attribute.graph) bind_operators(*attribute.graph, problems);

@@ -26,13 +26,13 @@ class OpRun {
   int output_count() const { return static_cast<int>(node_.outputs.size()); }
   bool has(int input) const { return input < input_count() && node_.inputs[input] != kAbsent; }
   bool wants(int output) const { return output < output_count() && node_.outputs[output] != kAbsent; }
-  bool is_constant(int input) const;  // the same in every run
-  const Value& in(int input) const;   // throws Error when it is left out
-  const Tensor& tensor(int input) const;              // of numbers
-  Tensor tensor_or_none(int input) const;             // undefined when it is left out
+  bool is_constant(int input) const;       // the same in every run
+  const Value& in(int input) const;        // throws Error when it is left out
+  const Tensor& tensor(int input) const;   // of numbers
+  Tensor tensor_or_none(int input) const;  // undefined when it is left out
   ElementType type(int input) const { return in(input).type(); }
-  std::vector<int64_t> ints(int input) const;         // a tensor of a few whole numbers
-  int64_t int_at(int input) const;                    // of one
+  std::vector<int64_t> ints(int input) const;  // a tensor of a few whole numbers
+  int64_t int_at(int input) const;             // of one
   double number_at(int input) const;
   const Strings& strings(int input) const;
 

@@ -96,7 +96,9 @@ ElementType type_of(DType dtype) {
 Value::Value(Tensor tensor) : Value(tensor, type_of(tensor.dtype())) {}
 Value::Value(Tensor tensor, ElementType type) : kind_(Kind::kTensor), type_(type), tensor_(std::move(tensor)) {}
 Value::Value(Strings strings)
-    : kind_(Kind::kStrings), type_(ElementType::kString), strings_(std::make_shared<const Strings>(std::move(strings))) {}
+    : kind_(Kind::kStrings),
+      type_(ElementType::kString),
+      strings_(std::make_shared<const Strings>(std::move(strings))) {}
 Value::Value(std::vector<Value> sequence, ElementType type)
     : kind_(Kind::kSequence), type_(type), sequence_(std::make_shared<const std::vector<Value>>(std::move(sequence))) {}
 

@@ -16,10 +16,10 @@ struct NpyType {
   std::string_view name;
   ElementType type;
 };
-constexpr NpyType kNpyTypes[] = {
-    {"<f4", ElementType::kF32}, {"<f8", ElementType::kF64}, {"<f2", ElementType::kF16}, {"<i8", ElementType::kI64},
-    {"<i4", ElementType::kI32}, {"<i2", ElementType::kI16}, {"|i1", ElementType::kI8},  {"|u1", ElementType::kU8},
-    {"<u2", ElementType::kU16}, {"<u4", ElementType::kU32}, {"<u8", ElementType::kU64}, {"|b1", ElementType::kBool}};
+constexpr NpyType kNpyTypes[] = {{"<f4", ElementType::kF32}, {"<f8", ElementType::kF64}, {"<f2", ElementType::kF16},
+                                 {"<i8", ElementType::kI64}, {"<i4", ElementType::kI32}, {"<i2", ElementType::kI16},
+                                 {"|i1", ElementType::kI8},  {"|u1", ElementType::kU8},  {"<u2", ElementType::kU16},
+                                 {"<u4", ElementType::kU32}, {"<u8", ElementType::kU64}, {"|b1", ElementType::kBool}};
 
 Value value_of(const NpyArray& array, const std::filesystem::path& path) {
   for (const NpyType& entry : kNpyTypes) {

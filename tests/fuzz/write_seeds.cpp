@@ -114,6 +114,7 @@ int main(int argc, char** argv) {
   write_templates(folder / "template");
   const auto graphs = wick::onnx_seeds();
   std::filesystem::create_directories(folder / "onnx");
-  for (size_t i = 0; i < graphs.size(); ++i) std::ofstream(folder / "onnx" / std::to_string(i), std::ios::binary) << graphs[i];
+  for (size_t i = 0; i < graphs.size(); ++i)
+    std::ofstream(folder / "onnx" / std::to_string(i), std::ios::binary) << graphs[i];
   write_texts(folder / "api_request", kRequests);
 }

@@ -72,7 +72,8 @@ TEST_P(OnnxSuite, PassesButForKnownFailures) {
     const std::string name = test.filename().string();
     std::string problem = run_test(test, true);
     if (problem.empty()) problem = run_test(test, false);
-    const bool known = std::any_of(std::begin(kKnownFailures), std::end(kKnownFailures), [&](const KnownFailure& f) { return f.test == name; });
+    const bool known = std::any_of(std::begin(kKnownFailures), std::end(kKnownFailures),
+                                   [&](const KnownFailure& f) { return f.test == name; });
     passed += problem.empty();
     if (known) {
       EXPECT_FALSE(problem.empty()) << name << " passes: take it from the list";

@@ -29,7 +29,18 @@ inline std::string fixed(int field, float value) {
   return out.append(reinterpret_cast<const char*>(&value), 4);
 }
 
-enum Type : int { kF32 = 1, kU8 = 2, kI8 = 3, kI32 = 6, kI64 = 7, kString = 8, kBool = 9, kF16 = 10, kF64 = 11, kBF16 = 16 };
+enum Type : int {
+  kF32 = 1,
+  kU8 = 2,
+  kI8 = 3,
+  kI32 = 6,
+  kI64 = 7,
+  kString = 8,
+  kBool = 9,
+  kF16 = 10,
+  kF64 = 11,
+  kBF16 = 16
+};
 
 inline Type type_of(DType dtype) {
   switch (dtype) {
@@ -57,9 +68,11 @@ inline std::string tensor(const std::string& name, const Tensor& x) {
   return tensor_head(name, {x.shape().begin(), x.shape().end()}, type_of(x.dtype())) + bytes(9, raw(x));
 }
 // One in another file.
-inline std::string external(const std::string& name, const std::vector<int64_t>& dims, int type, const std::string& file,
-                            int64_t offset, int64_t length) {
-  const auto entry = [](const std::string& key, const std::string& value) { return bytes(13, bytes(1, key) + bytes(2, value)); };
+inline std::string external(const std::string& name, const std::vector<int64_t>& dims, int type,
+                            const std::string& file, int64_t offset, int64_t length) {
+  const auto entry = [](const std::string& key, const std::string& value) {
+    return bytes(13, bytes(1, key) + bytes(2, value));
+  };
   return tensor_head(name, dims, type) + entry("location", file) + entry("offset", std::to_string(offset)) +
          entry("length", std::to_string(length)) + number(14, 1);
 }
@@ -87,8 +100,9 @@ inline std::string attribute(const Attr& a) {
   return out + number(20, 6);
 }
 
-inline std::string node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                        const std::vector<Attr>& attributes = {}, const std::string& domain = "") {
+inline std::string node(const std::string& op, const std::vector<std::string>& inputs,
+                        const std::vector<std::string>& outputs, const std::vector<Attr>& attributes = {},
+                        const std::string& domain = "") {
   std::string out;
   for (const std::string& name : inputs) out += bytes(1, name);
   for (const std::string& name : outputs) out += bytes(2, name);
@@ -106,19 +120,27 @@ inline std::string value_info(const std::string& name, int type, const std::vect
 
 class GraphText {
  public:
-  GraphText& input(const std::string& name, const std::vector<int64_t>& dims, int type = kF32) { return add(11, value_info(name, type, dims)); }
-  GraphText& output(const std::string& name, const std::vector<int64_t>& dims, int type = kF32) { return add(12, value_info(name, type, dims)); }
+  GraphText& input(const std::string& name, const std::vector<int64_t>& dims, int type = kF32) {
+    return add(11, value_info(name, type, dims));
+  }
+  GraphText& output(const std::string& name, const std::vector<int64_t>& dims, int type = kF32) {
+    return add(12, value_info(name, type, dims));
+  }
   GraphText& constant(const std::string& name, const Tensor& x) { return add(5, tensor(name, x)); }
   GraphText& constant_text(const std::string& text) { return add(5, text); }
-  GraphText& node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                  const std::vector<Attr>& attributes = {}, const std::string& domain = "") {
+  GraphText& node(const std::string& op, const std::vector<std::string>& inputs,
+                  const std::vector<std::string>& outputs, const std::vector<Attr>& attributes = {},
+                  const std::string& domain = "") {
     return add(1, onnx_file::node(op, inputs, outputs, attributes, domain));
   }
   const std::string& text() const { return text_; }
   // The file. `functions`: FunctionProtos.
   std::string model(int64_t opset = 17, const std::vector<std::string>& functions = {}) const {
-    const auto version = [](const std::string& domain, int64_t number_of) { return bytes(8, bytes(1, domain) + number(2, number_of)); };
-    std::string out = number(1, 8) + bytes(2, "test") + version("", opset) + version("com.microsoft", 1) + version("local", 1);
+    const auto version = [](const std::string& domain, int64_t number_of) {
+      return bytes(8, bytes(1, domain) + number(2, number_of));
+    };
+    std::string out =
+        number(1, 8) + bytes(2, "test") + version("", opset) + version("com.microsoft", 1) + version("local", 1);
     for (const std::string& function : functions) out += bytes(25, function);
     return out + bytes(7, text_);
   }
@@ -131,9 +153,11 @@ class GraphText {
   std::string text_ = bytes(2, "g");
 };
 
-inline std::string function(const std::string& name, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                            const std::vector<std::string>& nodes, const std::vector<std::string>& attributes = {}) {
-  std::string out = bytes(1, name) + bytes(10, "local") + bytes(9, bytes(1, "") + number(2, 17)) + bytes(9, bytes(1, "local") + number(2, 1));
+inline std::string function(const std::string& name, const std::vector<std::string>& inputs,
+                            const std::vector<std::string>& outputs, const std::vector<std::string>& nodes,
+                            const std::vector<std::string>& attributes = {}) {
+  std::string out = bytes(1, name) + bytes(10, "local") + bytes(9, bytes(1, "") + number(2, 17)) +
+                    bytes(9, bytes(1, "local") + number(2, 1));
   for (const std::string& x : inputs) out += bytes(4, x);
   for (const std::string& x : outputs) out += bytes(5, x);
   for (const std::string& x : attributes) out += bytes(6, x);

@@ -50,12 +50,13 @@ int check(const OnnxArguments& arguments) {
 }
 
 // NAME=REST; the name may be left out where `names` has one.
-std::pair<std::string, std::string> named(const std::string& text, const std::vector<graph::Port>& ports, const char* option) {
+std::pair<std::string, std::string> named(const std::string& text, const std::vector<graph::Port>& ports,
+                                          const char* option) {
   const size_t equals = text.find('=');
   if (equals != std::string::npos) return {text.substr(0, equals), text.substr(equals + 1)};
   if (ports.size() == 1) return {ports[0].name, text};
-  throw Error(ErrorCode::kInvalidArgument, cat(option, " ", in_quotes(text), ": the graph has ", ports.size(),
-                                               " of them; write NAME=", text));
+  throw Error(ErrorCode::kInvalidArgument,
+              cat(option, " ", in_quotes(text), ": the graph has ", ports.size(), " of them; write NAME=", text));
 }
 
 const graph::Port& port_named(const std::vector<graph::Port>& ports, const std::string& name) {
@@ -67,7 +68,8 @@ const graph::Port& port_named(const std::vector<graph::Port>& ports, const std::
   throw Error(ErrorCode::kInvalidArgument, cat("the graph has no ", in_quotes(name), "; it has ", names));
 }
 
-void read_values(const std::vector<std::string>& texts, const std::vector<graph::Port>& ports, const char* option, NamedValues& to) {
+void read_values(const std::vector<std::string>& texts, const std::vector<graph::Port>& ports, const char* option,
+                 NamedValues& to) {
   for (const std::string& text : texts) {
     if (fs::path(text).extension() == ".npz" && text.find('=') == std::string::npos) {
       to.merge(graph::read_value_files(text));
@@ -109,7 +111,8 @@ void write_outputs(const std::string& path, const NamedValues& outputs) {
     return write_file(path, npz_bytes(files));
   }
   if (outputs.size() != 1 || fs::path(path).extension() != ".npy") {
-    throw Error(ErrorCode::kInvalidArgument, cat("--output ", in_quotes(path), ": ", outputs.size(), " outputs go to an .npz file"));
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("--output ", in_quotes(path), ": ", outputs.size(), " outputs go to an .npz file"));
   }
   write_file(path, graph::value_bytes(outputs.begin()->second));
 }
@@ -136,7 +139,8 @@ int run(const OnnxArguments& arguments) {
   NamedValues watched;
   if (!arguments.watch.empty()) {
     run_options.hook = [&](const std::string& name, Value& value) {
-      if (options.keep.contains(name)) watched[name] = value.kind() == Value::Kind::kTensor ? Value(value.tensor().clone(), value.type()) : value;
+      if (options.keep.contains(name))
+        watched[name] = value.kind() == Value::Kind::kTensor ? Value(value.tensor().clone(), value.type()) : value;
     };
   }
   NamedValues outputs;
@@ -154,13 +158,16 @@ int run(const OnnxArguments& arguments) {
     std::cout << entry.first << "  " << summary(entry.second) << "\n";
     outputs[entry.first] = entry.second;
   }
-  for (const graph::Port& port : model->outputs()) std::cout << port.name << "  " << summary(outputs.at(port.name)) << "\n";
+  for (const graph::Port& port : model->outputs())
+    std::cout << port.name << "  " << summary(outputs.at(port.name)) << "\n";
   if (!arguments.output.empty()) write_outputs(arguments.output, outputs);
   if (arguments.profile || arguments.repeat > 1) {
-    std::cout << fmt::format("\nload {:.1f} ms, run {:.3f} ms (best of {}: {:.3f} ms), most memory of values {:.1f} MB\n", load * 1e3,
-                             total * 1e3 / arguments.repeat, arguments.repeat, best * 1e3, static_cast<double>(model->most_bytes()) / 1e6);
+    std::cout << fmt::format(
+        "\nload {:.1f} ms, run {:.3f} ms (best of {}: {:.3f} ms), most memory of values {:.1f} MB\n", load * 1e3,
+        total * 1e3 / arguments.repeat, arguments.repeat, best * 1e3, static_cast<double>(model->most_bytes()) / 1e6);
   }
-  if (arguments.profile) std::cout << "\n" << profile_table(times, std::max(arguments.repeat - 1, 1), arguments.by_node);
+  if (arguments.profile)
+    std::cout << "\n" << profile_table(times, std::max(arguments.repeat - 1, 1), arguments.by_node);
   if (!arguments.trace.empty()) write_file(arguments.trace, profile_trace(times));
   if (arguments.compare.empty()) return 0;
   NamedValues expected;
@@ -168,7 +175,8 @@ int run(const OnnxArguments& arguments) {
   bool equal = true;
   for (const auto& entry : expected) {
     const auto got = outputs.find(entry.first);
-    if (got == outputs.end()) throw Error(ErrorCode::kInvalidArgument, cat("there is no output ", in_quotes(entry.first), " to compare"));
+    if (got == outputs.end())
+      throw Error(ErrorCode::kInvalidArgument, cat("there is no output ", in_quotes(entry.first), " to compare"));
     const std::string text = difference(got->second, entry.second, {arguments.relative, arguments.absolute});
     std::cout << "compare " << entry.first << ": " << (text.empty() ? "equal within the tolerance" : text) << "\n";
     equal = equal && text.empty();
@@ -176,8 +184,8 @@ int run(const OnnxArguments& arguments) {
   return equal ? 0 : 1;
 }
 
-CLI::App* add_part(CLI::App& command, const std::shared_ptr<OnnxArguments>& arguments, const char* name, const char* about,
-                   Action& action, int (*function)(const OnnxArguments&)) {
+CLI::App* add_part(CLI::App& command, const std::shared_ptr<OnnxArguments>& arguments, const char* name,
+                   const char* about, Action& action, int (*function)(const OnnxArguments&)) {
   CLI::App* part = command.add_subcommand(name, about);
   part->add_option("MODEL", arguments->model, "An .onnx file")->required();
   part->callback([&action, arguments, function] { action = [arguments, function] { return function(*arguments); }; });
@@ -190,38 +198,49 @@ void add_onnx(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("onnx", "Look at, check and run ONNX graphs");
   command->require_subcommand(1);
   const auto arguments = std::make_shared<OnnxArguments>();
-  CLI::App* inspects = add_part(*command, arguments, "inspect", "Show inputs, outputs, operators and constants", action, inspect);
+  CLI::App* inspects =
+      add_part(*command, arguments, "inspect", "Show inputs, outputs, operators and constants", action, inspect);
   inspects->add_flag("--nodes", arguments->nodes, "List every node");
   inspects->footer("Example:\n  wick onnx inspect model.onnx --nodes");
-  CLI::App* checks = add_part(*command, arguments, "check", "Say whether Wick can run it, and which nodes it cannot", action, check);
-  checks->footer("Exits with 1 when a node has no operator, or an attribute that is not known.\n\nExample:\n  wick onnx check model.onnx");
+  CLI::App* checks =
+      add_part(*command, arguments, "check", "Say whether Wick can run it, and which nodes it cannot", action, check);
+  checks->footer(
+      "Exits with 1 when a node has no operator, or an attribute that is not known.\n\nExample:\n  wick onnx check "
+      "model.onnx");
   CLI::App* runs = add_part(*command, arguments, "run", "Run it", action, run);
-  runs->add_option("--input", arguments->inputs, "A .npy or .pb file for an input, or an .npz with several; may be repeated")
+  runs->add_option("--input", arguments->inputs,
+                   "A .npy or .pb file for an input, or an .npz with several; may be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("[NAME=]FILE");
-  runs->add_option("--random", arguments->random, "Random numbers for an input, e.g. image=1x3x224x224; whole ones are 1")
+  runs->add_option("--random", arguments->random,
+                   "Random numbers for an input, e.g. image=1x3x224x224; whole ones are 1")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("[NAME=]SHAPE");
-  runs->add_option("--output", arguments->output, "Write the outputs to an .npz file, or the only one to .npy")->type_name("FILE");
+  runs->add_option("--output", arguments->output, "Write the outputs to an .npz file, or the only one to .npy")
+      ->type_name("FILE");
   runs->add_option("--compare", arguments->compare, "Expected outputs, in files as for --input")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("[NAME=]FILE");
   runs->add_option("--rtol", arguments->relative, "Tolerance of --compare, relative (default: 1e-3)");
   runs->add_option("--atol", arguments->absolute, "The same, absolute (default: 1e-5)");
-  runs->add_option("--watch", arguments->watch, "Show a value inside the graph, too, and write it to --output; may be repeated")
+  runs->add_option("--watch", arguments->watch,
+                   "Show a value inside the graph, too, and write it to --output; may be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME");
   runs->add_option("--memory", arguments->memory, "The most bytes of all values at one time, e.g. 2G (default: 8G)")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");
-  runs->add_option("--repeat", arguments->repeat, "Run it this often, to measure")->check(count_from(1, 1 << 20))->type_name("COUNT");
+  runs->add_option("--repeat", arguments->repeat, "Run it this often, to measure")
+      ->check(count_from(1, 1 << 20))
+      ->type_name("COUNT");
   runs->add_flag("--profile", arguments->profile, "Show what each operator cost");
   runs->add_flag("--by-node", arguments->by_node, "With --profile: each node");
-  runs->add_option("--trace", arguments->trace, "With --profile: write a trace for chrome://tracing")->type_name("FILE");
+  runs->add_option("--trace", arguments->trace, "With --profile: write a trace for chrome://tracing")
+      ->type_name("FILE");
   runs->add_option("--seed", arguments->seed, "Of nodes that draw numbers, and of --random")->type_name("NUMBER");
   runs->add_flag("--plain", arguments->plain, "Run the graph as it is, without the passes that make it faster");
   add_threads_option(*runs, arguments->threads);

@@ -27,7 +27,8 @@ void count_nodes(const Graph& graph, std::map<std::string, int>& counts) {
 void list_nodes(const Graph& graph, const std::string& indent, std::string& out) {
   const auto names = [&](const std::vector<graph::ValueId>& ids) {
     std::string text;
-    for (const graph::ValueId id : ids) text += cat(text.empty() ? "" : ", ", id == graph::kAbsent ? "-" : graph.values[id].name);
+    for (const graph::ValueId id : ids)
+      text += cat(text.empty() ? "" : ", ", id == graph::kAbsent ? "-" : graph.values[id].name);
     return text;
   };
   for (const graph::Node& node : graph.nodes) {
@@ -43,15 +44,16 @@ void list_nodes(const Graph& graph, const std::string& indent, std::string& out)
 std::string ports(const char* title, const Graph& graph, const std::vector<graph::ValueId>& ids) {
   std::string out;
   for (const graph::ValueId id : ids) {
-    out += fmt::format("{:<10} {}  {}\n", out.empty() ? title : "", graph.values[id].name, to_string(graph.values[id].type));
+    out += fmt::format("{:<10} {}  {}\n", out.empty() ? title : "", graph.values[id].name,
+                       to_string(graph.values[id].type));
   }
   return out;
 }
 
 }  // namespace
 
-std::string describe_model(const OnnxModel& model, const graph::Imported& imported, const std::vector<std::string>& problems,
-                           bool nodes) {
+std::string describe_model(const OnnxModel& model, const graph::Imported& imported,
+                           const std::vector<std::string>& problems, bool nodes) {
   std::string out = fmt::format("{:<10} ONNX, IR version {}, from {} {}\n", "format", model.ir_version,
                                 model.producer.empty() ? "an unnamed program" : in_quotes(model.producer),
                                 std::string(model.producer_version));
@@ -60,9 +62,11 @@ std::string describe_model(const OnnxModel& model, const graph::Imported& import
     opsets += cat(opsets.empty() ? "" : ", ", entry.first.empty() ? "ai.onnx" : entry.first, " ", entry.second);
   }
   out += fmt::format("{:<10} {}\n", "opsets", opsets);
-  out += ports("inputs", imported.graph, imported.graph.inputs) + ports("outputs", imported.graph, imported.graph.outputs);
-  out += fmt::format("{:<10} {:.1f} MB, {:.1f} MB of them copied because they are not aligned\n", "constants",
-                     static_cast<double>(imported.weight_bytes) / 1e6, static_cast<double>(imported.copied_bytes) / 1e6);
+  out +=
+      ports("inputs", imported.graph, imported.graph.inputs) + ports("outputs", imported.graph, imported.graph.outputs);
+  out +=
+      fmt::format("{:<10} {:.1f} MB, {:.1f} MB of them copied because they are not aligned\n", "constants",
+                  static_cast<double>(imported.weight_bytes) / 1e6, static_cast<double>(imported.copied_bytes) / 1e6);
   std::map<std::string, int> counts;
   count_nodes(imported.graph, counts);
   int total = 0;
@@ -103,8 +107,8 @@ std::string profile_table(const std::map<const graph::Node*, graph::NodeTime>& t
   std::sort(order.begin(), order.end(), [](const Row& a, const Row& b) { return a.seconds > b.seconds; });
   std::string out = fmt::format("{:>10} {:>7} {:>7}  {}\n", "ms", "share", "calls", by_node ? "node" : "operator");
   for (const Row& row : order) {
-    out += fmt::format("{:>10.3f} {:>6.1f}% {:>7}  {}\n", row.seconds * 1e3 / runs, total > 0 ? 100 * row.seconds / total : 0.0,
-                       row.calls / runs, row.name);
+    out += fmt::format("{:>10.3f} {:>6.1f}% {:>7}  {}\n", row.seconds * 1e3 / runs,
+                       total > 0 ? 100 * row.seconds / total : 0.0, row.calls / runs, row.name);
   }
   return out + fmt::format("{:>10.3f} {:>6.1f}% {:>7}  all\n", total * 1e3 / runs, 100.0, "");
 }

@@ -9,8 +9,8 @@
 namespace wick {
 
 // What `wick onnx inspect` and `wick onnx run --profile` say, as text.
-std::string describe_model(const OnnxModel& model, const graph::Imported& imported, const std::vector<std::string>& problems,
-                           bool nodes);
+std::string describe_model(const OnnxModel& model, const graph::Imported& imported,
+                           const std::vector<std::string>& problems, bool nodes);
 // One line per operator, or per node, the slowest first. `runs`: the seconds are divided by it.
 std::string profile_table(const std::map<const graph::Node*, graph::NodeTime>& times, int runs, bool by_node);
 // For chrome://tracing: the first call of each node.

@@ -109,7 +109,8 @@ class Reading {
     OnnxTensor out;
     const auto add_number = [&](uint64_t number) { out.numbers.push_back(static_cast<int64_t>(number)); };
     while (message.next()) {
-      if (message.field() == kTensorDims) numbers(message, [&](uint64_t size) {
+      if (message.field() == kTensorDims)
+        numbers(message, [&](uint64_t size) {
           if (out.dims.size() == 64) throw message.bad("a tensor has more than 64 dimensions");
           out.dims.push_back(static_cast<int64_t>(size));
         });

@@ -21,9 +21,9 @@ struct OnnxTensor {
   std::vector<int64_t> dims;
   int32_t type = 0;  // TensorProto.DataType
   // Values are in one of these.
-  std::span<const std::byte> raw;               // little-endian, unaligned
+  std::span<const std::byte> raw;                // little-endian, unaligned
   std::vector<std::span<const std::byte>> runs;  // float_data or double_data: little-endian, in order
-  std::vector<int64_t> numbers;                 // int32_data, int64_data or uint64_data
+  std::vector<int64_t> numbers;                  // int32_data, int64_data or uint64_data
   std::vector<std::string_view> strings;
   std::vector<std::pair<std::string_view, std::string_view>> external;  // location, offset, length
   bool has_raw = false, is_external = false;

@@ -50,9 +50,11 @@ void prelu_op(OpRun& run) {
   if (slope.rank() == 1 && x.rank() > 2 && slope.dim(0) == x.dim(1) && x.dim(1) != x.dim(-1)) {
     while (slope.rank() < x.rank() - 1) slope = unsqueeze(slope, -1);
   }
-  if (broadcast(x.shape(), slope.shape()) != x.shape()) throw Error(ErrorCode::kShape, cat("slope ", slope.shape(), " for ", x.shape()));
+  if (broadcast(x.shape(), slope.shape()) != x.shape())
+    throw Error(ErrorCode::kShape, cat("slope ", slope.shape(), " for ", x.shape()));
   if (!is_float(run.type(0))) {
-    return run.set(0, map_longs(run.in(0), Value(slope, run.type(1)), [](int64_t v, int64_t s) { return v < 0 ? v * s : v; }));
+    return run.set(
+        0, map_longs(run.in(0), Value(slope, run.type(1)), [](int64_t v, int64_t s) { return v < 0 ? v * s : v; }));
   }
   run.set(0, where(lt(x, 0), mul(x, slope), x), run.type(0));
 }
@@ -77,7 +79,8 @@ void thresholded_relu_op(OpRun& run) {
 void hard_sigmoid_op(OpRun& run) {
   const double alpha = run.get("alpha", 0.2f), beta = run.get("beta", 0.5f);
   const Tensor& x = floats(run);
-  if (x.dtype() == DType::kF32) return run.set(0, hard_sigmoid_map(x, static_cast<float>(alpha), static_cast<float>(beta)));
+  if (x.dtype() == DType::kF32)
+    return run.set(0, hard_sigmoid_map(x, static_cast<float>(alpha), static_cast<float>(beta)));
   run.set(0, clamp(add(mul(x, alpha), beta), 0, 1));
 }
 void hard_swish_op(OpRun& run) {

@@ -16,12 +16,13 @@ namespace {
 void array_feature_extractor_op(OpRun& run) {
   const std::vector<int64_t> places = run.ints(1);
   run.set(0, moved(run.in(0), [&](const Tensor& x) {
-    for (const int64_t place : places) {
-      if (x.rank() == 0 || place < 0 || place >= x.dim(-1)) throw bad_input(cat("column ", place, " of ", x.shape()));
-    }
-    const Tensor picked = index_select(x, -1, longs(places));
-    return x.rank() == 1 ? unsqueeze(picked, 0) : picked;
-  }));
+            for (const int64_t place : places) {
+              if (x.rank() == 0 || place < 0 || place >= x.dim(-1))
+                throw bad_input(cat("column ", place, " of ", x.shape()));
+            }
+            const Tensor picked = index_select(x, -1, longs(places));
+            return x.rank() == 1 ? unsqueeze(picked, 0) : picked;
+          }));
 }
 
 void binarizer_op(OpRun& run) {
@@ -68,13 +69,15 @@ void label_encoder_op(OpRun& run) {
   const bool texts = run.has("values_strings") || (tensor && tensor->value.kind() == Value::Kind::kStrings);
   if (texts) {
     std::string usual = run.get("default_string", "_Unused");
-    if (otherwise && otherwise->value.kind() == Value::Kind::kStrings && otherwise->value.strings().values.size() == 1) usual = otherwise->value.strings().values[0];
+    if (otherwise && otherwise->value.kind() == Value::Kind::kStrings && otherwise->value.strings().values.size() == 1)
+      usual = otherwise->value.strings().values[0];
     Strings out{shape, {}};
     for (const std::string& key : from) out.values.push_back(find(key) < 0 ? usual : values[find(key)]);
     return run.set(0, Value(std::move(out)));
   }
   const bool whole = run.has("values_int64s") || (tensor && !is_float(tensor->value.type()));
-  double usual = whole ? static_cast<double>(run.get("default_int64", int64_t{-1})) : static_cast<double>(run.get("default_float", -0.0f));
+  double usual = whole ? static_cast<double>(run.get("default_int64", int64_t{-1}))
+                       : static_cast<double>(run.get("default_float", -0.0f));
   if (otherwise && otherwise->value.kind() == Value::Kind::kTensor) usual = otherwise->value.tensor().item();
   Doubles out(shape);
   for (size_t i = 0; i < from.size(); ++i) {
@@ -110,7 +113,8 @@ void linear_regressor_op(OpRun& run) {
   const int64_t targets = run.get("targets", int64_t{1});
   const auto weights = run.floats("coefficients"), bias = run.floats("intercepts");
   if (run.get("post_transform", "NONE") != "NONE") throw not_offered("post_transform is given");
-  if (x.rank() != 2 || targets < 1 || std::ssize(weights) != targets * x.dim(1)) throw Error(ErrorCode::kShape, cat(weights.size(), " coefficients for ", x.shape()));
+  if (x.rank() != 2 || targets < 1 || std::ssize(weights) != targets * x.dim(1))
+    throw Error(ErrorCode::kShape, cat(weights.size(), " coefficients for ", x.shape()));
   Tensor out = matmul(x, transpose(reshape(row_of(weights), {targets, x.dim(1)}), 0, 1));
   if (!bias.empty()) out = add(out, row_of(bias));
   run.set(0, out);
@@ -119,7 +123,9 @@ void linear_regressor_op(OpRun& run) {
 constexpr Operator kOperators[] = {
     {"ArrayFeatureExtractor", array_feature_extractor_op},
     {"Binarizer", binarizer_op, "threshold"},
-    {"LabelEncoder", label_encoder_op, "default_float default_int64 default_string default_tensor keys_floats keys_int64s keys_strings keys_tensor values_floats values_int64s values_strings values_tensor"},
+    {"LabelEncoder", label_encoder_op,
+     "default_float default_int64 default_string default_tensor keys_floats keys_int64s keys_strings keys_tensor "
+     "values_floats values_int64s values_strings values_tensor"},
     {"LinearRegressor", linear_regressor_op, "coefficients intercepts post_transform targets"},
     {"Normalizer", normalizer_op, "norm"},
     {"Scaler", scaler_op, "offset scale"},

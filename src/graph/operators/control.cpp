@@ -28,7 +28,9 @@ void count_round(OpRun& run) {
 void if_op(OpRun& run) {
   const Graph& body = run.body(is_true(run.in(0)) ? "then_branch" : "else_branch");
   auto results = run.frame().run_body(body, {});
-  if (std::ssize(results) != run.output_count()) throw Error(ErrorCode::kBadFile, cat("a branch gives ", results.size(), " values for ", run.output_count(), " outputs"));
+  if (std::ssize(results) != run.output_count())
+    throw Error(ErrorCode::kBadFile,
+                cat("a branch gives ", results.size(), " values for ", run.output_count(), " outputs"));
   for (int i = 0; i < run.output_count(); ++i) run.set(i, std::move(results[i]));
 }
 
@@ -42,8 +44,10 @@ Value stacked(const std::vector<Value>& rounds, int64_t axis, bool reversed, con
   }
   std::vector<Tensor> parts;
   for (const Value& value : rounds) {
-    if (value.kind() != Value::Kind::kTensor) throw Error(ErrorCode::kDType, cat("a round gives ", describe(value), ", expected a tensor"));
-    if (value.type() != rounds[0].type() || value.shape() != rounds[0].shape()) throw Error(ErrorCode::kShape, cat("rounds give ", describe(rounds[0]), " and ", describe(value)));
+    if (value.kind() != Value::Kind::kTensor)
+      throw Error(ErrorCode::kDType, cat("a round gives ", describe(value), ", expected a tensor"));
+    if (value.type() != rounds[0].type() || value.shape() != rounds[0].shape())
+      throw Error(ErrorCode::kShape, cat("rounds give ", describe(rounds[0]), " and ", describe(value)));
     parts.push_back(value.tensor());
   }
   if (reversed) std::reverse(parts.begin(), parts.end());
@@ -53,8 +57,10 @@ Value stacked(const std::vector<Value>& rounds, int64_t axis, bool reversed, con
 void loop_op(OpRun& run) {
   const Graph& body = run.body("body");
   const int carried = run.input_count() - 2, gathered = run.output_count() - carried;
-  if (carried < 0 || gathered < 0 || std::ssize(body.inputs) != carried + 2 || std::ssize(body.outputs) != 1 + carried + gathered) {
-    throw Error(ErrorCode::kBadFile, cat("its body has ", body.inputs.size(), " inputs and ", body.outputs.size(), " outputs"));
+  if (carried < 0 || gathered < 0 || std::ssize(body.inputs) != carried + 2 ||
+      std::ssize(body.outputs) != 1 + carried + gathered) {
+    throw Error(ErrorCode::kBadFile,
+                cat("its body has ", body.inputs.size(), " inputs and ", body.outputs.size(), " outputs"));
   }
   const int64_t most = run.has(0) ? run.int_at(0) : INT64_MAX;
   bool goes_on = !run.has(1) || is_true(run.in(1));
@@ -63,7 +69,8 @@ void loop_op(OpRun& run) {
   std::vector<std::vector<Value>> rounds(static_cast<size_t>(gathered));
   for (int64_t round = 0; round < most && goes_on; ++round) {
     count_round(run);
-    std::vector<Value> inputs{reshape(longs({round}), Shape{}), Value(full(Shape{}, 1, DType::kU8), ElementType::kBool)};
+    std::vector<Value> inputs{reshape(longs({round}), Shape{}),
+                              Value(full(Shape{}, 1, DType::kU8), ElementType::kBool)};
     inputs.insert(inputs.end(), std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
     auto results = run.frame().run_body(body, std::move(inputs));
     goes_on = is_true(results[0]);
@@ -71,7 +78,8 @@ void loop_op(OpRun& run) {
     for (int i = 0; i < gathered; ++i) rounds[i].push_back(std::move(results[1 + carried + i]));
   }
   for (int i = 0; i < carried; ++i) run.set(i, std::move(values[i]));
-  for (int i = 0; i < gathered; ++i) run.set(carried + i, stacked(rounds[i], 0, false, body.values[body.outputs[1 + carried + i]].type));
+  for (int i = 0; i < gathered; ++i)
+    run.set(carried + i, stacked(rounds[i], 0, false, body.values[body.outputs[1 + carried + i]].type));
 }
 
 // From opset 9 on; before, inputs had a batch and perhaps lengths.
@@ -81,8 +89,10 @@ void scan_op(OpRun& run) {
   const int first = batched ? 1 : 0;  // the lengths
   const auto scanned = static_cast<int>(run.needed("num_scan_inputs"));
   const int states = run.input_count() - first - scanned, gathered = run.output_count() - states;
-  if (scanned < 1 || states < 0 || gathered < 0 || std::ssize(body.inputs) != states + scanned || std::ssize(body.outputs) != states + gathered) {
-    throw Error(ErrorCode::kBadFile, cat("its body has ", body.inputs.size(), " inputs and ", body.outputs.size(), " outputs"));
+  if (scanned < 1 || states < 0 || gathered < 0 || std::ssize(body.inputs) != states + scanned ||
+      std::ssize(body.outputs) != states + gathered) {
+    throw Error(ErrorCode::kBadFile,
+                cat("its body has ", body.inputs.size(), " inputs and ", body.outputs.size(), " outputs"));
   }
   if (batched && run.has(0)) throw not_offered("it has lengths, in the form of opset 8");
   const auto list = [&](const char* name, int count) {
@@ -100,7 +110,8 @@ void scan_op(OpRun& run) {
     const auto of_batch = [&](int input) {
       const Value& value = run.in(first + input);
       if (!batched) return value;
-      if (run.tensor(first + input).rank() < 1 || run.tensor(first + input).dim(0) != batches) throw Error(ErrorCode::kShape, cat("input ", first + input + 1, " is ", describe(value)));
+      if (run.tensor(first + input).rank() < 1 || run.tensor(first + input).dim(0) != batches)
+        throw Error(ErrorCode::kShape, cat("input ", first + input + 1, " is ", describe(value)));
       return Value(reshape(narrow(value.tensor(), 0, b, 1), value.shape().without(0)), value.type());
     };
     std::vector<Value> values, sources;
@@ -112,7 +123,8 @@ void scan_op(OpRun& run) {
       run.tensor(first + states + i);
       axes.push_back(axis_of(in_axes[i], sources[i].shape().rank()));
       const int64_t size = sources[i].shape()[axes[i]];
-      if (length >= 0 && size != length) throw Error(ErrorCode::kShape, cat("scanned inputs have ", length, " and ", size, " elements"));
+      if (length >= 0 && size != length)
+        throw Error(ErrorCode::kShape, cat("scanned inputs have ", length, " and ", size, " elements"));
       length = size;
     }
     std::vector<std::vector<Value>> rounds(static_cast<size_t>(gathered));
@@ -131,7 +143,8 @@ void scan_op(OpRun& run) {
     for (int i = 0; i < gathered; ++i) {
       const int rank = rounds[i].empty() ? 0 : rounds[i][0].shape().rank();
       const int axis = rounds[i].empty() ? 0 : axis_of(out_axes[i], rank + 1);
-      by_batch[states + i].push_back(stacked(rounds[i], axis, out_back[i] != 0, body.values[body.outputs[states + i]].type));
+      by_batch[states + i].push_back(
+          stacked(rounds[i], axis, out_back[i] != 0, body.values[body.outputs[states + i]].type));
     }
   }
   for (int i = 0; i < run.output_count(); ++i) {
@@ -142,7 +155,9 @@ void scan_op(OpRun& run) {
 constexpr Operator kOperators[] = {
     {"If", if_op, "then_branch else_branch", true},
     {"Loop", loop_op, "body", true},
-    {"Scan", scan_op, "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes scan_output_directions directions", true},
+    {"Scan", scan_op,
+     "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes scan_output_directions directions",
+     true},
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ void conv_op(OpRun& run) {
   if (x.rank() != weight.rank()) throw Error(ErrorCode::kShape, cat("x ", x.shape(), " and weight ", weight.shape()));
   const Window window = window_of(run, x.shape(), kernel_of(weight));
   Tensor out = convolve(x, weight, run.tensor_or_none(2), window, run.get("group", int64_t{1}));
-  if (run.has(3)) out = add(out, run.tensor(3));  // com.microsoft: a residual
+  if (run.has(3)) out = add(out, run.tensor(3));             // com.microsoft: a residual
   const std::string activation = run.get("activation", "");  // what was fused with it
   if (!activation.empty()) {
     out = out.to_dtype(DType::kF32).contiguous();
@@ -47,13 +47,14 @@ void conv_integer_op(OpRun& run) {
   const Tensor &x = run.tensor(0), &weight = run.tensor(1);
   if (x.rank() != weight.rank()) throw Error(ErrorCode::kShape, cat("x ", x.shape(), " and weight ", weight.shape()));
   const Window window = window_of(run, x.shape(), kernel_of(weight));
-  const Tensor out = convolve(centred(run, 0, 2, 1).to_dtype(DType::kF64), centred(run, 1, 3, 0).to_dtype(DType::kF64), {}, window,
-                              run.get("group", int64_t{1}));
+  const Tensor out = convolve(centred(run, 0, 2, 1).to_dtype(DType::kF64), centred(run, 1, 3, 0).to_dtype(DType::kF64),
+                              {}, window, run.get("group", int64_t{1}));
   run.set(0, out.to_dtype(DType::kI32));
 }
 
 // The transpose without pads, in plain loops: three dimensions.
-Tensor transpose_loops(const Tensor& x, const Tensor& weight, const Window& w, const std::array<int64_t, 3>& full, int64_t groups) {
+Tensor transpose_loops(const Tensor& x, const Tensor& weight, const Window& w, const std::array<int64_t, 3>& full,
+                       int64_t groups) {
   const Floats image(x), kernel(weight);
   const int64_t batch = x.dim(0), in = x.dim(1), per_group = weight.dim(1), out_channels = per_group * groups,
                 volume = full[0] * full[1] * full[2], taps = w.kernel_count();
@@ -67,7 +68,8 @@ Tensor transpose_loops(const Tensor& x, const Tensor& weight, const Window& w, c
           const int64_t z = at / (w.size[1] * w.size[2]), y = at / w.size[2] % w.size[1], i = at % w.size[2];
           const float value = image[(b * in + c) * w.in_count() + at];
           for (int64_t tap = 0; tap < taps; ++tap) {
-            const int64_t kz = tap / (w.kernel[1] * w.kernel[2]), ky = tap / w.kernel[2] % w.kernel[1], ki = tap % w.kernel[2];
+            const int64_t kz = tap / (w.kernel[1] * w.kernel[2]), ky = tap / w.kernel[2] % w.kernel[1],
+                          ki = tap % w.kernel[2];
             plane[((z * w.stride[0] + kz * w.dilation[0]) * full[1] + y * w.stride[1] + ky * w.dilation[1]) * full[2] +
                   i * w.stride[2] + ki * w.dilation[2]] += value * kernel[(c * per_group + o) * taps + tap];
           }
@@ -83,8 +85,11 @@ void conv_transpose_op(OpRun& run) {
   const Tensor bias = run.tensor_or_none(2);
   const int spatial = x.rank() - 2;
   const int64_t groups = run.get("group", int64_t{1});
-  if (spatial < 1 || spatial > 3 || weight.rank() != x.rank()) throw Error(ErrorCode::kShape, cat("x ", x.shape(), " and weight ", weight.shape()));
-  if (groups < 1 || x.dim(1) != weight.dim(0) || x.dim(1) % groups != 0) throw Error(ErrorCode::kShape, cat("x ", x.shape(), ", weight ", weight.shape(), " and ", groups, " groups do not fit"));
+  if (spatial < 1 || spatial > 3 || weight.rank() != x.rank())
+    throw Error(ErrorCode::kShape, cat("x ", x.shape(), " and weight ", weight.shape()));
+  if (groups < 1 || x.dim(1) != weight.dim(0) || x.dim(1) % groups != 0)
+    throw Error(ErrorCode::kShape,
+                cat("x ", x.shape(), ", weight ", weight.shape(), " and ", groups, " groups do not fit"));
   const auto list = [&](const char* name, int64_t otherwise, int count) {
     auto values = run.ints(name);
     if (values.empty()) values.assign(static_cast<size_t>(count), otherwise);
@@ -94,7 +99,8 @@ void conv_transpose_op(OpRun& run) {
     }
     return values;
   };
-  const auto strides = list("strides", 1, spatial), dilations = list("dilations", 1, spatial), more = list("output_padding", 0, spatial);
+  const auto strides = list("strides", 1, spatial), dilations = list("dilations", 1, spatial),
+             more = list("output_padding", 0, spatial);
   auto pads = list("pads", 0, 2 * spatial);
   const auto wanted = run.ints("output_shape");
   const std::string automatic = run.get("auto_pad", "NOTSET");
@@ -105,7 +111,8 @@ void conv_transpose_op(OpRun& run) {
   for (int i = 0; i < spatial; ++i) {
     const int d = 3 - spatial + i;
     w.size[d] = x.dim(2 + i), w.kernel[d] = weight.dim(2 + i), w.stride[d] = strides[i], w.dilation[d] = dilations[i];
-    if (w.stride[d] < 1 || w.dilation[d] < 1 || w.kernel[d] < 1) throw bad_input("strides, dilations and kernel must be at least 1");
+    if (w.stride[d] < 1 || w.dilation[d] < 1 || w.kernel[d] < 1)
+      throw bad_input("strides, dilations and kernel must be at least 1");
     const auto whole = conv_transpose_size(w.size[d], w.kernel[d], w.stride[d], 0, 0, w.dilation[d]);
     if (!whole || *whole >= int64_t{1} << 40) throw Error(ErrorCode::kShape, "the output is too large");
     full[d] = *whole;
@@ -142,7 +149,8 @@ void conv_transpose_op(OpRun& run) {
   }
   if (bias.defined()) {
     Tensor column = bias;
-    if (bias.shape() != Shape{out.dim(1)}) throw Error(ErrorCode::kShape, cat("bias ", bias.shape(), " for ", out.dim(1), " channels"));
+    if (bias.shape() != Shape{out.dim(1)})
+      throw Error(ErrorCode::kShape, cat("bias ", bias.shape(), " for ", out.dim(1), " channels"));
     for (int i = 0; i < spatial; ++i) column = unsqueeze(column, -1);
     out = add(out, column);
   }
@@ -154,7 +162,8 @@ void col2im_op(OpRun& run) {
   const Floats x(run.tensor(0));
   const auto image = run.ints(1), block = run.ints(2);
   const auto n = image.size();
-  if (x.shape().rank() != 3 || n < 1 || n > 3 || block.size() != n) throw Error(ErrorCode::kShape, cat("x ", x.shape(), " for an image of ", n, " dimensions"));
+  if (x.shape().rank() != 3 || n < 1 || n > 3 || block.size() != n)
+    throw Error(ErrorCode::kShape, cat("x ", x.shape(), " for an image of ", n, " dimensions"));
   const auto list = [&](const char* name, int64_t otherwise, size_t count) {
     auto values = run.ints(name);
     if (values.empty()) values.assign(count, otherwise);
@@ -179,13 +188,15 @@ void col2im_op(OpRun& run) {
     sizes.push_back(image[i]);
   }
   const int64_t taps = w.kernel_count(), places = w.out_count();
-  if (taps > (int64_t{1} << 40) || x.shape()[1] % taps != 0 || x.shape()[2] != places) throw Error(ErrorCode::kShape, cat("x ", x.shape(), " for blocks of ", taps, " at ", places, " places"));
+  if (taps > (int64_t{1} << 40) || x.shape()[1] % taps != 0 || x.shape()[2] != places)
+    throw Error(ErrorCode::kShape, cat("x ", x.shape(), " for blocks of ", taps, " at ", places, " places"));
   const int64_t channels = x.shape()[1] / taps;
   sizes[1] = channels;
   const Tensor out = zeros(shape_of(sizes));
   float* to = out.mutable_data<float>();
   for (int64_t row = 0; row < x.shape()[0] * channels * taps; ++row) {
-    const int64_t tap = row % taps, kd = tap / (w.kernel[1] * w.kernel[2]), kh = tap / w.kernel[2] % w.kernel[1], kw = tap % w.kernel[2];
+    const int64_t tap = row % taps, kd = tap / (w.kernel[1] * w.kernel[2]), kh = tap / w.kernel[2] % w.kernel[1],
+                  kw = tap % w.kernel[2];
     float* plane = to + row / taps * w.in_count();
     for (int64_t place = 0; place < places; ++place) {
       const int64_t z = place / (w.out[1] * w.out[2]) * w.stride[0] + kd * w.dilation[0] - w.before[0],
@@ -201,16 +212,21 @@ void col2im_op(OpRun& run) {
 // A convolution whose taps move: offsets [batch, offset_group * taps * 2, oh, ow], two dimensions.
 void deform_conv_op(OpRun& run) {
   const Floats x(run.tensor(0)), weight(run.tensor(1)), offset(run.tensor(2));
-  if (x.shape().rank() != 4 || weight.shape().rank() != 4) throw not_offered(cat("x is ", x.shape(), "; Wick has two dimensions here"));
+  if (x.shape().rank() != 4 || weight.shape().rank() != 4)
+    throw not_offered(cat("x is ", x.shape(), "; Wick has two dimensions here"));
   const Window w = window_of(run, x.shape(), kernel_of(run.tensor(1)));
-  const int64_t batch = x.shape()[0], in = x.shape()[1], out_channels = weight.shape()[0], taps = w.kernel_count(), places = w.out_count(),
-                groups = run.get("group", int64_t{1}), offset_groups = run.get("offset_group", int64_t{1});
-  if (groups < 1 || offset_groups < 1 || in % groups || in % offset_groups || out_channels % groups || weight.shape()[1] != in / groups ||
+  const int64_t batch = x.shape()[0], in = x.shape()[1], out_channels = weight.shape()[0], taps = w.kernel_count(),
+                places = w.out_count(), groups = run.get("group", int64_t{1}),
+                offset_groups = run.get("offset_group", int64_t{1});
+  if (groups < 1 || offset_groups < 1 || in % groups || in % offset_groups || out_channels % groups ||
+      weight.shape()[1] != in / groups ||
       offset.shape() != Shape{batch, offset_groups * taps * 2, w.out[1], w.out[2]}) {
-    throw Error(ErrorCode::kShape, cat("x ", x.shape(), ", weight ", weight.shape(), " and offsets ", offset.shape(), " do not fit"));
+    throw Error(ErrorCode::kShape,
+                cat("x ", x.shape(), ", weight ", weight.shape(), " and offsets ", offset.shape(), " do not fit"));
   }
   const Floats mask(run.has(4) ? run.tensor(4) : ones({batch, offset_groups * taps, w.out[1], w.out[2]}));
-  if (mask.shape() != Shape{batch, offset_groups * taps, w.out[1], w.out[2]}) throw Error(ErrorCode::kShape, cat("mask ", mask.shape()));
+  if (mask.shape() != Shape{batch, offset_groups * taps, w.out[1], w.out[2]})
+    throw Error(ErrorCode::kShape, cat("mask ", mask.shape()));
   const Floats bias(run.has(3) ? run.tensor(3) : zeros({out_channels}));
   if (bias.size() != out_channels) throw Error(ErrorCode::kShape, cat("bias ", bias.shape()));
   const Tensor out = empty({batch, out_channels, w.out[1], w.out[2]});
@@ -226,8 +242,10 @@ void deform_conv_op(OpRun& run) {
           const int64_t channel = o / (out_channels / groups) * (in / groups) + c, set = channel / (in / offset_groups);
           for (int64_t tap = 0; tap < taps; ++tap) {
             const int64_t at = (b * offset_groups + set) * taps + tap;
-            const float h = static_cast<float>(oh * w.stride[1] + tap / w.kernel[2] * w.dilation[1] - w.before[1]) + offset[at * 2 * places + place];
-            const float i = static_cast<float>(ow * w.stride[2] + tap % w.kernel[2] * w.dilation[2] - w.before[2]) + offset[(at * 2 + 1) * places + place];
+            const float h = static_cast<float>(oh * w.stride[1] + tap / w.kernel[2] * w.dilation[1] - w.before[1]) +
+                            offset[at * 2 * places + place];
+            const float i = static_cast<float>(ow * w.stride[2] + tap % w.kernel[2] * w.dilation[2] - w.before[2]) +
+                            offset[(at * 2 + 1) * places + place];
             if (!(h > -1 && i > -1 && h < static_cast<float>(w.size[1]) && i < static_cast<float>(w.size[2]))) continue;
             const auto h0 = static_cast<int64_t>(std::floor(h)), i0 = static_cast<int64_t>(std::floor(i));
             const double fh = h - static_cast<float>(h0), fi = i - static_cast<float>(i0);
@@ -248,7 +266,8 @@ constexpr Operator kOperators[] = {
     {"Col2Im", col2im_op, "dilations pads strides"},
     {"Conv", conv_op, "auto_pad dilations group kernel_shape pads strides activation activation_params"},
     {"ConvInteger", conv_integer_op, "auto_pad dilations group kernel_shape pads strides"},
-    {"ConvTranspose", conv_transpose_op, "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
+    {"ConvTranspose", conv_transpose_op,
+     "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
     {"DeformConv", deform_conv_op, "dilations group kernel_shape offset_group pads strides"},
 };
 

@@ -76,9 +76,7 @@ int64_t remainder(int64_t a, int64_t b, bool is_unsigned_type, bool as_in_c) {
   return !as_in_c && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-bool less_than(int64_t a, int64_t b, ElementType type) {
-  return type == ElementType::kU64 ? bits(a) < bits(b) : a < b;
-}
+bool less_than(int64_t a, int64_t b, ElementType type) { return type == ElementType::kU64 ? bits(a) < bits(b) : a < b; }
 
 using FloatOp = Tensor (*)(const Tensor&, const Tensor&);
 using LongOp = int64_t (*)(int64_t, int64_t);
@@ -92,21 +90,26 @@ Value arithmetic(const Value& a, const Value& b, FloatOp of_floats, LongOp of_lo
 
 void add_op(OpRun& run) {
   run.tensor(0);
-  run.set(0, arithmetic(run.in(0), second_operand(run), wick::add, [](int64_t a, int64_t b) { return number(bits(a) + bits(b)); }));
+  run.set(0, arithmetic(run.in(0), second_operand(run), wick::add,
+                        [](int64_t a, int64_t b) { return number(bits(a) + bits(b)); }));
 }
 void sub_op(OpRun& run) {
   run.tensor(0);
-  run.set(0, arithmetic(run.in(0), second_operand(run), wick::sub, [](int64_t a, int64_t b) { return number(bits(a) - bits(b)); }));
+  run.set(0, arithmetic(run.in(0), second_operand(run), wick::sub,
+                        [](int64_t a, int64_t b) { return number(bits(a) - bits(b)); }));
 }
 void mul_op(OpRun& run) {
   run.tensor(0);
-  run.set(0, arithmetic(run.in(0), second_operand(run), wick::mul, [](int64_t a, int64_t b) { return number(bits(a) * bits(b)); }));
+  run.set(0, arithmetic(run.in(0), second_operand(run), wick::mul,
+                        [](int64_t a, int64_t b) { return number(bits(a) * bits(b)); }));
 }
 void div_op(OpRun& run) {
   run.tensor(0);
   const bool is_u64 = run.type(0) == ElementType::kU64;
-  run.set(0, is_u64 ? arithmetic(run.in(0), second_operand(run), wick::div, [](int64_t a, int64_t b) { return divide(a, b, true); })
-                    : arithmetic(run.in(0), second_operand(run), wick::div, [](int64_t a, int64_t b) { return divide(a, b, false); }));
+  run.set(0, is_u64 ? arithmetic(run.in(0), second_operand(run), wick::div,
+                                 [](int64_t a, int64_t b) { return divide(a, b, true); })
+                    : arithmetic(run.in(0), second_operand(run), wick::div,
+                                 [](int64_t a, int64_t b) { return divide(a, b, false); }));
 }
 
 void mod_op(OpRun& run) {
@@ -117,9 +120,9 @@ void mod_op(OpRun& run) {
   if (is_float(a.type())) {
     // Without fmod, the remainder has the divisor's sign, as in NumPy.
     run.set(0, map_doubles(a, b, a.type(), [&](double x, double y) {
-      const double rest = std::fmod(x, y);
-      return !as_in_c && rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-    }));
+              const double rest = std::fmod(x, y);
+              return !as_in_c && rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+            }));
     return;
   }
   const bool is_u64 = a.type() == ElementType::kU64;
@@ -131,11 +134,13 @@ void pow_op(OpRun& run) {
   const Value& a = run.in(0);
   const Value b = second_operand(run);
   if (is_float(a.type())) {
-    const Tensor exponent = b.type() == ElementType::kU64 ? map_doubles(b, b, ElementType::kF64, [](double x, double) {
-      return x < 0 ? x + 0x1p64 : x;
-    }).tensor() : b.tensor();
+    const Tensor exponent =
+        b.type() == ElementType::kU64
+            ? map_doubles(b, b, ElementType::kF64, [](double x, double) { return x < 0 ? x + 0x1p64 : x; }).tensor()
+            : b.tensor();
     // Squares and cubes are what exported models mostly have.
-    if (exponent.numel() == 1 && a.type() == ElementType::kF32 && run.is_constant(1) && exponent.rank() <= a.shape().rank()) {
+    if (exponent.numel() == 1 && a.type() == ElementType::kF32 && run.is_constant(1) &&
+        exponent.rank() <= a.shape().rank()) {
       const double power = exponent.item();
       if (power == 1) return run.set(0, a);
       if (power == 2) return run.set(0, sqr(a.tensor()));
@@ -150,14 +155,14 @@ void pow_op(OpRun& run) {
     return;
   }
   run.set(0, map_longs(a, b, [](int64_t x, int64_t y) {
-    if (y < 0) return x == 1 ? int64_t{1} : x == -1 ? (y % 2 ? int64_t{-1} : int64_t{1}) : int64_t{0};
-    uint64_t result = 1, base = bits(x);
-    for (uint64_t left = bits(y); left > 0; left >>= 1) {
-      if (left & 1) result *= base;
-      base *= base;
-    }
-    return number(result);
-  }));
+            if (y < 0) return x == 1 ? int64_t{1} : x == -1 ? (y % 2 ? int64_t{-1} : int64_t{1}) : int64_t{0};
+            uint64_t result = 1, base = bits(x);
+            for (uint64_t left = bits(y); left > 0; left >>= 1) {
+              if (left & 1) result *= base;
+              base *= base;
+            }
+            return number(result);
+          }));
 }
 
 // Of any number of inputs.
@@ -175,15 +180,19 @@ void fold_inputs(OpRun& run, Fold fold) {
 void max_op(OpRun& run) {
   fold_inputs(run, [](const Value& a, const Value& b) {
     const bool is_u64 = a.type() == ElementType::kU64;
-    return arithmetic(a, b, wick::maximum, is_u64 ? [](int64_t x, int64_t y) { return bits(x) < bits(y) ? y : x; }
-                                                  : [](int64_t x, int64_t y) { return std::max(x, y); });
+    return arithmetic(
+        a, b, wick::maximum,
+        is_u64 ? [](int64_t x, int64_t y) { return bits(x) < bits(y) ? y : x; }
+               : [](int64_t x, int64_t y) { return std::max(x, y); });
   });
 }
 void min_op(OpRun& run) {
   fold_inputs(run, [](const Value& a, const Value& b) {
     const bool is_u64 = a.type() == ElementType::kU64;
-    return arithmetic(a, b, wick::minimum, is_u64 ? [](int64_t x, int64_t y) { return bits(x) < bits(y) ? x : y; }
-                                                  : [](int64_t x, int64_t y) { return std::min(x, y); });
+    return arithmetic(
+        a, b, wick::minimum,
+        is_u64 ? [](int64_t x, int64_t y) { return bits(x) < bits(y) ? x : y; }
+               : [](int64_t x, int64_t y) { return std::min(x, y); });
   });
 }
 Value plus(const Value& a, const Value& b) {
@@ -222,7 +231,8 @@ void compare_op(OpRun& run) {
       return Longs(spread(reshape(arange(0, static_cast<double>(s.values.size()), 1, DType::kI64), s.shape), shape));
     };
     const Longs left = places(a), right = places(b);
-    for (int64_t i = 0; i < shape.numel(); ++i) out.mutable_data<uint8_t>()[i] = a.values[left[i]] == b.values[right[i]];
+    for (int64_t i = 0; i < shape.numel(); ++i)
+      out.mutable_data<uint8_t>()[i] = a.values[left[i]] == b.values[right[i]];
     return run.set(0, out, ElementType::kBool);
   }
   run.tensor(0);
@@ -274,9 +284,9 @@ void shift_op(OpRun& run) {
   if (!left && run.get("direction", "") != "RIGHT") throw bad_input("direction is neither LEFT nor RIGHT");
   if (!is_unsigned(run.type(0))) throw Error(ErrorCode::kDType, cat("input 1 is ", describe(run.in(0))));
   run.set(0, map_longs(run.in(0), run.in(1), [&](int64_t a, int64_t b) {
-    if (bits(b) > 63) return int64_t{0};
-    return left ? number(bits(a) << b) : number(bits(a) >> b);
-  }));
+            if (bits(b) > 63) return int64_t{0};
+            return left ? number(bits(a) << b) : number(bits(a) >> b);
+          }));
 }
 template <LongOp kFunction>
 void bitwise_op(OpRun& run) {
@@ -299,7 +309,8 @@ using UnaryFloat = Tensor (*)(const Tensor&);
 template <UnaryFloat kFunction>
 void unary_op(OpRun& run) {
   const Tensor& x = run.tensor(0);
-  if (!is_float(run.type(0))) throw Error(ErrorCode::kDType, cat("input 1 is ", describe(run.in(0)), ", expected floats"));
+  if (!is_float(run.type(0)))
+    throw Error(ErrorCode::kDType, cat("input 1 is ", describe(run.in(0)), ", expected floats"));
   run.set(0, store(kFunction(x), run.type(0)));
 }
 using UnaryDouble = double (*)(double);
@@ -375,10 +386,12 @@ double parse_number(std::string_view text) {
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
   std::string lower(digits);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   double value = 0;
   const auto [end, problem] = std::from_chars(lower.data(), lower.data() + lower.size(), value);
-  if (problem != std::errc() || end != lower.data() + lower.size()) throw bad_input(cat(in_quotes(text), " is no number"));
+  if (problem != std::errc() || end != lower.data() + lower.size())
+    throw bad_input(cat(in_quotes(text), " is no number"));
   return value;
 }
 
@@ -399,7 +412,8 @@ Value cast_value(const Value& from, ElementType to, bool saturate) {
       }
       return store(whole, to);
     }
-    for (int64_t i = 0; i < numbers.numel(); ++i) numbers.mutable_data<double>()[i] = parse_number(from.strings().values[i]);
+    for (int64_t i = 0; i < numbers.numel(); ++i)
+      numbers.mutable_data<double>()[i] = parse_number(from.strings().values[i]);
     return store(to == ElementType::kBool ? ne(numbers, 0) : numbers, to);
   }
   if (from.kind() != Value::Kind::kTensor) throw Error(ErrorCode::kDType, cat("the input is ", describe(from)));
@@ -408,12 +422,14 @@ Value cast_value(const Value& from, ElementType to, bool saturate) {
     Strings out{x.shape(), {}};
     if (is_float(from.type())) {
       const Doubles values(x);
-      for (int64_t i = 0; i < values.size(); ++i) out.values.push_back(number_text(values[i], x.dtype() != DType::kF64));
+      for (int64_t i = 0; i < values.size(); ++i)
+        out.values.push_back(number_text(values[i], x.dtype() != DType::kF64));
     } else {
       const Longs values(x);
       for (int64_t i = 0; i < values.size(); ++i) {
-        out.values.push_back(from.type() == ElementType::kBool ? std::string(values[i] ? "True" : "False")
-                             : from.type() == ElementType::kU64 ? cat(bits(values[i])) : cat(values[i]));
+        out.values.push_back(from.type() == ElementType::kBool  ? std::string(values[i] ? "True" : "False")
+                             : from.type() == ElementType::kU64 ? cat(bits(values[i]))
+                                                                : cat(values[i]));
       }
     }
     return Value(std::move(out));
@@ -422,7 +438,8 @@ Value cast_value(const Value& from, ElementType to, bool saturate) {
   if (is_small_float(to)) {
     const Floats values(x);
     const Tensor out = empty(x.shape());
-    for (int64_t i = 0; i < values.size(); ++i) out.mutable_data<float>()[i] = round_to_small_float(values[i], to, saturate);
+    for (int64_t i = 0; i < values.size(); ++i)
+      out.mutable_data<float>()[i] = round_to_small_float(values[i], to, saturate);
     return {out, to};
   }
   if (is_float(from.type()) && is_integer(to)) {
@@ -456,17 +473,15 @@ void cast_op(OpRun& run) {
   if (to && to->i) type = element_type(*to->i);
   if (to && to->s) {  // before opset 6 types had names
     for (int i = 1; i < 24; ++i) {
-      constexpr std::string_view kNames[] = {"FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL",
-                                             "FLOAT16", "DOUBLE", "UINT32", "UINT64"};
+      constexpr std::string_view kNames[] = {"FLOAT",  "UINT8", "INT8",    "UINT16", "INT16",  "INT32", "INT64",
+                                             "STRING", "BOOL",  "FLOAT16", "DOUBLE", "UINT32", "UINT64"};
       if (i <= 13 && kNames[i - 1] == *to->s) type = element_type(i);
     }
   }
   if (type == ElementType::kNone) throw not_offered("the type to cast to is none that Wick has");
   run.set(0, cast_value(run.in(0), type, run.get("saturate", int64_t{1}) != 0));
 }
-void cast_like_op(OpRun& run) {
-  run.set(0, cast_value(run.in(0), run.type(1), run.get("saturate", int64_t{1}) != 0));
-}
+void cast_like_op(OpRun& run) { run.set(0, cast_value(run.in(0), run.type(1), run.get("saturate", int64_t{1}) != 0)); }
 // The same bits as another type of the same width.
 void bit_cast_op(OpRun& run) {
   const ElementType to = element_type(run.needed("to"));

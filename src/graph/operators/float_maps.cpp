@@ -60,7 +60,8 @@ void activate_in_place(const Tensor& out, const std::string& name, const std::ve
   if (name == "Tanh") return unary(UnaryOp::kTanh);
   if (name == "Silu") return unary(UnaryOp::kSilu);
   if (name == "HardSwish") return run([](float v) { return v * limited(v * (1.0f / 6) + 0.5f, 0, 1); });
-  if (name == "HardSigmoid") return run([a = parameter(0), b = parameter(1)](float v) { return limited(v * a + b, 0, 1); });
+  if (name == "HardSigmoid")
+    return run([a = parameter(0), b = parameter(1)](float v) { return limited(v * a + b, 0, 1); });
   if (name == "Clip") return run([a = parameter(0), b = parameter(1)](float v) { return limited(v, a, b); });
   if (name == "LeakyRelu") return run([a = parameter(0)](float v) { return v < 0 ? v * a : v; });
   throw not_offered(cat("activation is '", name, "'"));

@@ -45,7 +45,8 @@ void gather_op(OpRun& run) {
   if (places.numel() == 1 && run.in(0).kind() == Value::Kind::kTensor) {
     return run.set(0, reshape(narrow(run.tensor(0), axis, places.data<int64_t>()[0], 1), shape), run.type(0));
   }
-  run.set(0, moved(run.in(0), [&](const Tensor& x) { return reshape(index_select(x, axis, reshape(places, {-1})), shape); }));
+  run.set(0, moved(run.in(0),
+                   [&](const Tensor& x) { return reshape(index_select(x, axis, reshape(places, {-1})), shape); }));
 }
 
 void gather_elements_op(OpRun& run) {
@@ -77,7 +78,8 @@ void gather_nd_op(OpRun& run) {
   const Longs lists(run.tensor(1));
   const auto batch_dims = run.get("batch_dims", int64_t{0});
   if (lists.shape().rank() < 1 || batch_dims < 0 || batch_dims >= std::min(from.rank(), lists.shape().rank())) {
-    throw Error(ErrorCode::kShape, cat("indices ", lists.shape(), " for ", from, " with ", batch_dims, " batch dimensions"));
+    throw Error(ErrorCode::kShape,
+                cat("indices ", lists.shape(), " for ", from, " with ", batch_dims, " batch dimensions"));
   }
   const int first = static_cast<int>(batch_dims);
   const auto offsets = slice_offsets(lists, from, first);
@@ -92,15 +94,15 @@ void gather_nd_op(OpRun& run) {
   for (int d = static_cast<int>(first + length); d < from.rank(); ++d) slice *= from[d];
   const Shape shape = shape_of(sizes);
   run.set(0, moved(run.in(0), [&](const Tensor& x) {
-    const Tensor source = x.contiguous(), out = empty(shape, x.dtype());
-    const int64_t unit = size_of(x.dtype()), per_batch = batches ? std::ssize(offsets) / batches : 0,
-                  batch_size = batches ? from.numel() / batches : 0;
-    for (int64_t i = 0; i < std::ssize(offsets); ++i) {
-      const int64_t at = i / per_batch * batch_size + offsets[i];
-      std::copy_n(source.raw() + at * unit, slice * unit, out.raw() + i * slice * unit);
-    }
-    return out;
-  }));
+            const Tensor source = x.contiguous(), out = empty(shape, x.dtype());
+            const int64_t unit = size_of(x.dtype()), per_batch = batches ? std::ssize(offsets) / batches : 0,
+                          batch_size = batches ? from.numel() / batches : 0;
+            for (int64_t i = 0; i < std::ssize(offsets); ++i) {
+              const int64_t at = i / per_batch * batch_size + offsets[i];
+              std::copy_n(source.raw() + at * unit, slice * unit, out.raw() + i * slice * unit);
+            }
+            return out;
+          }));
 }
 
 enum class Meeting : uint8_t { kReplace, kAdd, kMul, kMax, kMin };
@@ -132,7 +134,8 @@ T meet(T old, T added, Meeting how) {
 
 // Slices of `updates` put to places of a copy of x, one after the other.
 Value put_slices(const Value& x, const Value& updates, const std::vector<int64_t>& places, int64_t slice, Meeting how) {
-  if (x.type() != updates.type()) throw Error(ErrorCode::kDType, cat("updates are ", describe(updates), " for ", describe(x)));
+  if (x.type() != updates.type())
+    throw Error(ErrorCode::kDType, cat("updates are ", describe(updates), " for ", describe(x)));
   if (x.kind() == Value::Kind::kStrings) {
     if (how != Meeting::kReplace) throw bad_input("texts cannot be reduced");
     Strings out = x.strings();
@@ -196,7 +199,8 @@ void one_hot_op(OpRun& run) {
   const Longs indices(run.tensor(0).to_dtype(DType::kI64));
   const auto depth = static_cast<int64_t>(run.number_at(1));
   if (depth < 1) throw bad_input(cat("the depth is ", depth));
-  if (run.tensor(2).numel() != 2) throw Error(ErrorCode::kShape, cat("the values are ", run.tensor(2).shape(), ", expected two"));
+  if (run.tensor(2).numel() != 2)
+    throw Error(ErrorCode::kShape, cat("the values are ", run.tensor(2).shape(), ", expected two"));
   const int rank = indices.shape().rank() + 1, axis = axis_of(run.get("axis", int64_t{-1}), rank);
   const Shape shape = indices.shape().inserted(axis, depth);
   const Tensor pick = zeros(shape, DType::kI64);
@@ -211,7 +215,8 @@ void one_hot_op(OpRun& run) {
 
 void non_zero_op(OpRun& run) {
   const Tensor x = run.tensor(0);
-  const Longs marks(is_float(x.dtype()) ? map_float(run.in(0), [](double v) { return v != 0 ? 1.0 : 0.0; }).tensor() : x);
+  const Longs marks(is_float(x.dtype()) ? map_float(run.in(0), [](double v) { return v != 0 ? 1.0 : 0.0; }).tensor()
+                                        : x);
   std::vector<int64_t> found;
   for (int64_t i = 0; i < marks.size(); ++i) {
     if (marks[i]) found.push_back(i);
@@ -235,19 +240,23 @@ void compress_op(OpRun& run) {
   for (int64_t i = 0; i < std::min(size, condition.size()); ++i) {
     if (condition[i]) kept.push_back(i);
   }
-  run.set(0, moved(run.in(0), [&](const Tensor& x) { return index_select(flat ? reshape(x, {-1}) : x, axis, longs(kept)); }));
+  run.set(0, moved(run.in(0),
+                   [&](const Tensor& x) { return index_select(flat ? reshape(x, {-1}) : x, axis, longs(kept)); }));
 }
 
 void reverse_sequence_op(OpRun& run) {
   const Tensor& x = run.tensor(0);
   const Longs lengths(run.tensor(1));
-  const int time = axis_of(run.get("time_axis", int64_t{0}), x.rank()), batch = axis_of(run.get("batch_axis", int64_t{1}), x.rank());
-  if (lengths.size() != x.dim(batch) || time == batch) throw Error(ErrorCode::kShape, cat("lengths ", lengths.shape(), " for ", x.shape()));
+  const int time = axis_of(run.get("time_axis", int64_t{0}), x.rank()),
+            batch = axis_of(run.get("batch_axis", int64_t{1}), x.rank());
+  if (lengths.size() != x.dim(batch) || time == batch)
+    throw Error(ErrorCode::kShape, cat("lengths ", lengths.shape(), " for ", x.shape()));
   Longs index(x.shape());
   const auto strides = row_strides(x.shape());
   for (int64_t i = 0; i < index.size(); ++i) {
     const int64_t t = i / strides[time] % x.dim(time), length = lengths[i / strides[batch] % x.dim(batch)];
-    if (length < 0 || length > x.dim(time)) throw bad_input(cat("a length of ", length, " for ", x.dim(time), " steps"));
+    if (length < 0 || length > x.dim(time))
+      throw bad_input(cat("a length of ", length, " for ", x.dim(time), " steps"));
     index.out()[i] = t < length ? length - 1 - t : t;
   }
   run.set(0, gather(x, time, index.tensor()), run.type(0));
@@ -259,8 +268,8 @@ void unique_slices(OpRun& run, const Flat<T>& rows, int64_t count, FunctionRef<T
   const int64_t length = count ? rows.size() / count : 0;
   const bool sorted = run.get("sorted", int64_t{1}) != 0;
   const auto less = [&](int64_t a, int64_t b) {
-    return std::lexicographical_compare(rows.data() + a * length, rows.data() + (a + 1) * length, rows.data() + b * length,
-                                        rows.data() + (b + 1) * length);
+    return std::lexicographical_compare(rows.data() + a * length, rows.data() + (a + 1) * length,
+                                        rows.data() + b * length, rows.data() + (b + 1) * length);
   };
   std::map<int64_t, int64_t, decltype(less)> groups(less);  // first of its kind -> its number
   std::vector<int64_t> firsts, counts, inverse;
@@ -302,15 +311,18 @@ void tensor_scatter_op(OpRun& run) {
   const Tensor &cache = run.tensor(0), &update = run.tensor(1);
   const int axis = axis_of(run.get("axis", int64_t{-2}), cache.rank());
   const std::string mode = run.get("mode", "linear");
-  if (axis == 0 || cache.rank() != update.rank()) throw Error(ErrorCode::kShape, cat("update ", update.shape(), " for ", cache.shape()));
+  if (axis == 0 || cache.rank() != update.rank())
+    throw Error(ErrorCode::kShape, cat("update ", update.shape(), " for ", cache.shape()));
   std::vector<int64_t> starts(static_cast<size_t>(cache.dim(0)));
   if (run.has(2)) starts = run.ints(2);
-  if (std::ssize(starts) != cache.dim(0)) throw Error(ErrorCode::kShape, cat(starts.size(), " places for ", cache.dim(0), " sequences"));
+  if (std::ssize(starts) != cache.dim(0))
+    throw Error(ErrorCode::kShape, cat(starts.size(), " places for ", cache.dim(0), " sequences"));
   Longs index(update.shape());
   const auto strides = row_strides(update.shape());
   for (int64_t i = 0; i < index.size(); ++i) {
     const int64_t at = starts[i / strides[0]] + i / strides[axis] % update.dim(axis);
-    index.out()[i] = mode == "circular" ? ((at % cache.dim(axis)) + cache.dim(axis)) % cache.dim(axis) : place_in(at, cache.dim(axis));
+    index.out()[i] = mode == "circular" ? ((at % cache.dim(axis)) + cache.dim(axis)) % cache.dim(axis)
+                                        : place_in(at, cache.dim(axis));
   }
   run.set(0, scatter(cache, axis, index.tensor(), update), run.type(0));
 }

@@ -15,22 +15,26 @@ namespace {
 void likelihood_loss(OpRun& run, const Tensor& logs, int weight_input) {
   const Doubles x(logs);
   const Longs targets(run.tensor(1));
-  if (x.shape().rank() < 2 || targets.shape() != x.shape().without(1)) throw Error(ErrorCode::kShape, cat("targets ", targets.shape(), " for ", x.shape()));
+  if (x.shape().rank() < 2 || targets.shape() != x.shape().without(1))
+    throw Error(ErrorCode::kShape, cat("targets ", targets.shape(), " for ", x.shape()));
   const int64_t classes = x.shape()[1], inner = inner_size(x.shape(), 1);
   std::vector<double> weights(static_cast<size_t>(classes), 1);
   if (run.has(weight_input)) weights = run.tensor(weight_input).to_vector<double>();
-  if (std::ssize(weights) != classes) throw Error(ErrorCode::kShape, cat(weights.size(), " weights for ", classes, " classes"));
+  if (std::ssize(weights) != classes)
+    throw Error(ErrorCode::kShape, cat(weights.size(), " weights for ", classes, " classes"));
   const bool ignores = run.has("ignore_index");
   const int64_t ignored = run.get("ignore_index", int64_t{0});
   const std::string reduction = run.get("reduction", "mean");
-  if (reduction != "none" && reduction != "mean" && reduction != "sum") throw bad_input(cat("reduction is '", reduction, "'"));
+  if (reduction != "none" && reduction != "mean" && reduction != "sum")
+    throw bad_input(cat("reduction is '", reduction, "'"));
   Doubles losses(targets.shape());
   double total = 0, weight_total = 0;
   for (int64_t i = 0; i < targets.size(); ++i) {
     losses.out()[i] = 0;
     if (ignores && targets[i] == ignored) continue;
     if (targets[i] < 0 || targets[i] >= classes) throw bad_input(cat("class ", targets[i], " of ", classes));
-    const double weight = weights[targets[i]], loss = -weight * x[(i / inner * classes + targets[i]) * inner + i % inner];
+    const double weight = weights[targets[i]],
+                 loss = -weight * x[(i / inner * classes + targets[i]) * inner + i % inner];
     losses.out()[i] = loss;
     total += loss, weight_total += weight;
   }
@@ -55,7 +59,8 @@ constexpr Operator kOperators[] = {
 
 // How many tensors there are: inputs come in `kinds` groups of them.
 int group_size(OpRun& run, int kinds) {
-  if (run.input_count() < 2 || (run.input_count() - 2) % kinds != 0) throw Error(ErrorCode::kBadFile, cat(run.input_count(), " inputs"));
+  if (run.input_count() < 2 || (run.input_count() - 2) % kinds != 0)
+    throw Error(ErrorCode::kBadFile, cat(run.input_count(), " inputs"));
   return (run.input_count() - 2) / kinds;
 }
 
@@ -63,7 +68,8 @@ void adagrad_op(OpRun& run) {
   const int n = group_size(run, 3);
   const double count = run.number_at(1), rate = run.number_at(0) / (1 + count * run.get("decay_factor", 0.0f));
   for (int i = 0; i < n; ++i) {
-    const Tensor &x = run.tensor(2 + i), gradient = add(mul(x, static_cast<double>(run.get("norm_coefficient", 0.0f))), run.tensor(2 + n + i));
+    const Tensor &x = run.tensor(2 + i),
+                 gradient = add(mul(x, static_cast<double>(run.get("norm_coefficient", 0.0f))), run.tensor(2 + n + i));
     const Tensor squares = add(run.tensor(2 + 2 * n + i), sqr(gradient));
     run.set(i, sub(x, div(mul(gradient, rate), add(sqrt(squares), run.get("epsilon", 0.0f)))));
     run.set(n + i, squares);
@@ -73,9 +79,11 @@ void adagrad_op(OpRun& run) {
 void adam_op(OpRun& run) {
   const int n = group_size(run, 4);
   const double alpha = run.get("alpha", 0.9f), beta = run.get("beta", 0.999f), count = run.number_at(1);
-  const double rate = count > 0 ? run.number_at(0) * std::sqrt(1 - std::pow(beta, count)) / (1 - std::pow(alpha, count)) : run.number_at(0);
+  const double rate = count > 0 ? run.number_at(0) * std::sqrt(1 - std::pow(beta, count)) / (1 - std::pow(alpha, count))
+                                : run.number_at(0);
   for (int i = 0; i < n; ++i) {
-    const Tensor &x = run.tensor(2 + i), gradient = add(mul(x, static_cast<double>(run.get("norm_coefficient", 0.0f))), run.tensor(2 + n + i));
+    const Tensor &x = run.tensor(2 + i),
+                 gradient = add(mul(x, static_cast<double>(run.get("norm_coefficient", 0.0f))), run.tensor(2 + n + i));
     const Tensor mean = add(mul(run.tensor(2 + 2 * n + i), alpha), mul(gradient, 1 - alpha)),
                  squares = add(mul(run.tensor(2 + 3 * n + i), beta), mul(sqr(gradient), 1 - beta));
     const Tensor next = sub(x, div(mul(mean, rate), add(sqrt(squares), run.get("epsilon", 1e-6f))));
@@ -87,10 +95,12 @@ void adam_op(OpRun& run) {
 
 void momentum_op(OpRun& run) {
   const int n = group_size(run, 3);
-  const double alpha = run.get("alpha", 0.0f), beta = run.number_at(1) > 0 ? run.get("beta", 0.0f) : 1, rate = run.number_at(0);
+  const double alpha = run.get("alpha", 0.0f), beta = run.number_at(1) > 0 ? run.get("beta", 0.0f) : 1,
+               rate = run.number_at(0);
   const bool nesterov = run.get("mode", "standard") == "nesterov";
   for (int i = 0; i < n; ++i) {
-    const Tensor &x = run.tensor(2 + i), gradient = add(mul(x, static_cast<double>(run.get("norm_coefficient", 0.0f))), run.tensor(2 + n + i));
+    const Tensor &x = run.tensor(2 + i),
+                 gradient = add(mul(x, static_cast<double>(run.get("norm_coefficient", 0.0f))), run.tensor(2 + n + i));
     const Tensor speed = add(mul(run.tensor(2 + 2 * n + i), alpha), mul(gradient, beta));
     run.set(i, sub(x, mul(nesterov ? add(gradient, mul(speed, alpha)) : speed, rate)));
     run.set(n + i, speed);

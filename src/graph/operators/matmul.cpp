@@ -22,7 +22,9 @@ Tensor multiply_longs(const Tensor& a, const Tensor& b) {
   if (b.dim(-2) != k) throw Error(ErrorCode::kShape, cat(a.shape(), " x ", b.shape(), ": inner dimensions differ"));
   const auto batch_of = [](const Shape& s) { return Shape(s.dims().first(static_cast<size_t>(s.rank() - 2))); };
   const Shape batch = broadcast_shapes("matmul", batch_of(a.shape()), batch_of(b.shape()));
-  const auto matrix = [&](int64_t rows, int64_t columns) { return batch.inserted(batch.rank(), rows).inserted(batch.rank() + 1, columns); };
+  const auto matrix = [&](int64_t rows, int64_t columns) {
+    return batch.inserted(batch.rank(), rows).inserted(batch.rank() + 1, columns);
+  };
   const Longs left(broadcast_view("matmul", a, matrix(m, k))), right(broadcast_view("matmul", b, matrix(k, n)));
   Longs out(matrix(m, n));
   for (int64_t row = 0; row < batch.numel() * m; ++row) {
@@ -48,14 +50,17 @@ Tensor multiply(const Tensor& a, const Tensor& b) {
   return out;
 }
 
-Tensor multiply_whole(const Tensor& a, const Tensor& b) {
-  // 255 * 255 * 256 < 2^24: sums of that many products are whole numbers that f32 holds.
-  constexpr int64_t kExact = 256;
+Tensor multiply_whole(const Tensor& a, const Tensor& b, double largest) {
+  // Sums below 2^24 are whole numbers that f32 holds.
+  const auto exact = static_cast<int64_t>(0x1p24 / std::max(largest, 1.0));
   const int64_t k = a.dim(-1);
-  if (k != b.dim(-2)) throw Error(ErrorCode::kShape, cat(a.shape(), " x ", b.shape(), ": inner dimensions differ"));
+  if (k != b.dim(-2)) {
+    throw Error(ErrorCode::kShape, cat(a.shape(), " x ", b.shape(), ": inner dimensions differ"));
+  }
+  if (k <= exact) return matmul(a, b).to_dtype(DType::kI32);
   Tensor total;
-  for (int64_t at = 0; at < std::max<int64_t>(k, 1); at += kExact) {
-    const int64_t count = std::min(kExact, k - at);
+  for (int64_t at = 0; at < std::max<int64_t>(k, 1); at += exact) {
+    const int64_t count = std::min(exact, k - at);
     const Tensor part = matmul(narrow(a, -1, at, count), narrow(b, -2, at, count)).to_dtype(DType::kI32);
     total = total.defined() ? add(total, part) : part;
   }
@@ -66,11 +71,13 @@ namespace {
 
 void matmul_op(OpRun& run) {
   const Tensor &a = run.tensor(0), &b = run.tensor(1);
-  if (run.type(0) != run.type(1)) throw Error(ErrorCode::kDType, cat("inputs are ", describe(run.in(0)), " and ", describe(run.in(1))));
+  if (run.type(0) != run.type(1))
+    throw Error(ErrorCode::kDType, cat("inputs are ", describe(run.in(0)), " and ", describe(run.in(1))));
   const Tensor out = multiply(a, b);
   if (run.has(2)) {  // fused, as is the activation
     const Tensor& bias = run.tensor(2);
-    if (out.rank() < 1 || bias.shape() != Shape{out.dim(-1)}) throw Error(ErrorCode::kShape, cat("bias ", bias.shape(), " for ", out.shape()));
+    if (out.rank() < 1 || bias.shape() != Shape{out.dim(-1)})
+      throw Error(ErrorCode::kShape, cat("bias ", bias.shape(), " for ", out.shape()));
     add_row_in_place(out, bias);
   }
   activate_in_place(out, run.get("activation", ""), {});
@@ -80,19 +87,23 @@ void matmul_op(OpRun& run) {
 void gemm_op(OpRun& run) {
   Tensor a = run.tensor(0), b = run.tensor(1);
   const ElementType type = run.type(0);
-  if (a.rank() != 2 || b.rank() != 2) throw Error(ErrorCode::kShape, cat("inputs are ", a.shape(), " and ", b.shape(), ", expected matrices"));
-  if (run.type(1) != type) throw Error(ErrorCode::kDType, cat("inputs are ", describe(run.in(0)), " and ", describe(run.in(1))));
+  if (a.rank() != 2 || b.rank() != 2)
+    throw Error(ErrorCode::kShape, cat("inputs are ", a.shape(), " and ", b.shape(), ", expected matrices"));
+  if (run.type(1) != type)
+    throw Error(ErrorCode::kDType, cat("inputs are ", describe(run.in(0)), " and ", describe(run.in(1))));
   if (run.get("transA", int64_t{0})) a = transpose(a, 0, 1);
   if (run.get("transB", int64_t{0})) b = transpose(b, 0, 1);
   const double alpha = run.get("alpha", 1.0f), beta = run.get("beta", 1.0f);
   Tensor out = multiply(a, b);
   if (alpha != 1) out = mul(out, alpha);
-  const bool fresh_rows = beta == 1 && run.has(2) && out.dtype() == DType::kF32 && run.tensor(2).dtype() == DType::kF32 && out.is_contiguous();
+  const bool fresh_rows = beta == 1 && run.has(2) && out.dtype() == DType::kF32 &&
+                          run.tensor(2).dtype() == DType::kF32 && out.is_contiguous();
   if (fresh_rows && run.tensor(2).shape() == Shape{out.dim(1)}) {
     add_row_in_place(out, run.tensor(2));
   } else if (run.has(2)) {
     const Tensor c = beta == 1 ? run.tensor(2) : mul(run.tensor(2), beta);
-    if (broadcast_shapes("C", out.shape(), c.shape()) != out.shape()) throw Error(ErrorCode::kShape, cat("C ", c.shape(), " for ", out.shape()));
+    if (broadcast_shapes("C", out.shape(), c.shape()) != out.shape())
+      throw Error(ErrorCode::kShape, cat("C ", c.shape(), " for ", out.shape()));
     out = add(out, c);
   }
   run.set(0, store(is_float(type) || is_integer(out.dtype()) ? out : out.to_dtype(DType::kI64), type));
@@ -111,7 +122,8 @@ Labelled without_repeats(Labelled x) {
     const size_t again = x.labels.find(x.labels[i], i + 1);
     if (again == std::string::npos) continue;
     const int first = static_cast<int>(i), second = static_cast<int>(again);
-    if (x.tensor.dim(first) != x.tensor.dim(second)) throw Error(ErrorCode::kShape, cat("sizes of '", x.labels[i], "' differ in ", x.tensor.shape()));
+    if (x.tensor.dim(first) != x.tensor.dim(second))
+      throw Error(ErrorCode::kShape, cat("sizes of '", x.labels[i], "' differ in ", x.tensor.shape()));
     Layout layout = x.tensor.layout();
     layout.strides[first] += layout.strides[second];
     for (int d = second; d + 1 < x.tensor.rank(); ++d) layout.strides[d] = layout.strides[d + 1];
@@ -153,7 +165,8 @@ Labelled join(const Labelled& a, const Labelled& b, const std::string& needed) {
     for (size_t i = 0; i < x->labels.size(); ++i) {
       const auto [known, is_new] = sizes.emplace(x->labels[i], x->tensor.dim(static_cast<int>(i)));
       const int64_t size = x->tensor.dim(static_cast<int>(i));
-      if (!is_new && known->second != size) throw Error(ErrorCode::kShape, cat("sizes ", known->second, " and ", size, " of one letter"));
+      if (!is_new && known->second != size)
+        throw Error(ErrorCode::kShape, cat("sizes ", known->second, " and ", size, " of one letter"));
     }
   }
   const auto count = [&](const std::string& labels) {
@@ -182,7 +195,8 @@ void einsum_op(OpRun& run) {
       terms.back() += c;
     }
   }
-  if (std::ssize(terms) != run.input_count()) throw bad_input(cat("'", equation, "' is about ", terms.size(), " inputs, there are ", run.input_count()));
+  if (std::ssize(terms) != run.input_count())
+    throw bad_input(cat("'", equation, "' is about ", terms.size(), " inputs, there are ", run.input_count()));
   // Dimensions behind an ellipsis get letters of their own, counted from the last.
   const auto letter = [](int64_t from_end) { return static_cast<char>(1 + from_end); };
   int64_t most = 0;
@@ -217,8 +231,10 @@ void einsum_op(OpRun& run) {
     if (const size_t dots = output.find("..."); dots != std::string::npos) output.replace(dots, 3, ellipsis);
   }
   for (const char c : output) {
-    const bool known = std::any_of(inputs.begin(), inputs.end(), [&](const Labelled& x) { return x.labels.find(c) != std::string::npos; });
-    if (!known || std::count(output.begin(), output.end(), c) > 1) throw bad_input(cat("'", equation, "' asks for a letter that no input has, or twice for one"));
+    const bool known = std::any_of(inputs.begin(), inputs.end(),
+                                   [&](const Labelled& x) { return x.labels.find(c) != std::string::npos; });
+    if (!known || std::count(output.begin(), output.end(), c) > 1)
+      throw bad_input(cat("'", equation, "' asks for a letter that no input has, or twice for one"));
   }
   // Sizes of 1 broadcast where an ellipsis says so.
   for (const char c : ellipsis) {
@@ -248,7 +264,8 @@ void einsum_op(OpRun& run) {
 
 void det_op(OpRun& run) {
   const Tensor& x = run.tensor(0);
-  if (x.rank() < 2 || x.dim(-1) != x.dim(-2)) throw Error(ErrorCode::kShape, cat("the input is ", x.shape(), ", expected square matrices"));
+  if (x.rank() < 2 || x.dim(-1) != x.dim(-2))
+    throw Error(ErrorCode::kShape, cat("the input is ", x.shape(), ", expected square matrices"));
   const int64_t n = x.dim(-1);
   const Shape batch(x.shape().dims().first(static_cast<size_t>(x.rank() - 2)));
   Doubles out(batch);

@@ -49,11 +49,14 @@ void embed_norm_op(OpRun& run) {
   const Tensor ids = run.tensor(0).to_dtype(DType::kI64);
   if (ids.rank() != 2) throw Error(ErrorCode::kShape, cat("input_ids are ", ids.shape()));
   Tensor total = embedding(ids, run.tensor(2));
-  const Tensor positions = run.has(8) ? run.tensor(8).to_dtype(DType::kI64) : arange(0, static_cast<double>(ids.dim(1)), 1, DType::kI64);
+  const Tensor positions =
+      run.has(8) ? run.tensor(8).to_dtype(DType::kI64) : arange(0, static_cast<double>(ids.dim(1)), 1, DType::kI64);
   total = add(total, embedding(positions, run.tensor(3)));
   if (run.has(1) && run.has(4)) total = add(total, embedding(run.tensor(1).to_dtype(DType::kI64), run.tensor(4)));
   run.set(0, norm_rows(total, run.tensor(5), run.tensor(6), total.dim(-1), run.get("epsilon", 1e-12f)));
-  if (run.wants(1)) run.set(1, run.has(7) ? sum(run.tensor(7).to_dtype(DType::kI32), {1}).to_dtype(DType::kI32) : zeros({ids.dim(0)}, DType::kI32));
+  if (run.wants(1))
+    run.set(1, run.has(7) ? sum(run.tensor(7).to_dtype(DType::kI32), {1}).to_dtype(DType::kI32)
+                          : zeros({ids.dim(0)}, DType::kI32));
   run.set(2, total);
 }
 
@@ -61,7 +64,8 @@ void embed_norm_op(OpRun& run) {
 
 void fused_matmul_op(OpRun& run) {
   Tensor a = run.tensor(0), b = run.tensor(1);
-  if (run.get("transBatchA", int64_t{0}) != 0 || run.get("transBatchB", int64_t{0}) != 0) throw not_offered("transBatchA or transBatchB is given");
+  if (run.get("transBatchA", int64_t{0}) != 0 || run.get("transBatchB", int64_t{0}) != 0)
+    throw not_offered("transBatchA or transBatchB is given");
   if (run.get("transA", int64_t{0}) != 0 && a.rank() > 1) a = transpose(a, -1, -2);
   if (run.get("transB", int64_t{0}) != 0 && b.rank() > 1) b = transpose(b, -1, -2);
   const double alpha = run.get("alpha", 1.0f);
@@ -75,14 +79,18 @@ struct Unpacked {
 
 // B: [n, blocks, bytes] of numbers with `bits` bits, the lowest first; a scale and perhaps a zero point per block.
 Tensor unpack_weight(OpRun& run, int64_t k, int64_t n, int64_t bits, int64_t block) {
-  const int64_t blocks = ceil_div(k, block), per_byte = 8 / bits, bytes = ceil_div(block, per_byte), mask = (1 << bits) - 1;
+  const int64_t blocks = ceil_div(k, block), per_byte = 8 / bits, bytes = ceil_div(block, per_byte),
+                mask = (1 << bits) - 1;
   const Flat<uint8_t> packed(run.tensor(1));
   const Floats scales(run.tensor(2));
-  if (packed.size() != n * blocks * bytes || scales.size() != n * blocks) throw Error(ErrorCode::kShape, cat("B ", packed.shape(), " and scales ", scales.shape(), " for [", n, ", ", k, "] in blocks of ", block));
+  if (packed.size() != n * blocks * bytes || scales.size() != n * blocks)
+    throw Error(ErrorCode::kShape, cat("B ", packed.shape(), " and scales ", scales.shape(), " for [", n, ", ", k,
+                                       "] in blocks of ", block));
   const int64_t zero_bytes = ceil_div(blocks, per_byte);
   const bool packed_zeros = run.has(3) && run.type(3) == ElementType::kU8;
   const Tensor zeros = run.tensor_or_none(3);
-  if (zeros.defined() && zeros.numel() != (packed_zeros ? n * zero_bytes : n * blocks)) throw Error(ErrorCode::kShape, cat("zero points ", zeros.shape()));
+  if (zeros.defined() && zeros.numel() != (packed_zeros ? n * zero_bytes : n * blocks))
+    throw Error(ErrorCode::kShape, cat("zero points ", zeros.shape()));
   const Floats zero_values(zeros.defined() ? zeros : scalar(0));
   Floats out(Shape{n, k});
   for (int64_t row = 0; row < n; ++row) {
@@ -106,9 +114,11 @@ Tensor unpack_weight(OpRun& run, int64_t k, int64_t n, int64_t bits, int64_t blo
 
 // A, B, scales, zero_points, g_idx, bias
 void matmul_nbits_op(OpRun& run) {
-  const int64_t k = run.needed("K"), n = run.needed("N"), bits = run.get("bits", int64_t{4}), block = run.needed("block_size");
+  const int64_t k = run.needed("K"), n = run.needed("N"), bits = run.get("bits", int64_t{4}),
+                block = run.needed("block_size");
   if (run.has(4)) throw not_offered("g_idx is given");
-  if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || k < 1 || n < 1 || !checked_mul(k, n)) throw bad_input(cat(bits, " bits in blocks of ", block, " of [", n, ", ", k, "]"));
+  if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || k < 1 || n < 1 || !checked_mul(k, n))
+    throw bad_input(cat(bits, " bits in blocks of ", block, " of [", n, ", ", k, "]"));
   Tensor weight;
   const bool stays = run.is_constant(1) && run.is_constant(2) && (!run.has(3) || run.is_constant(3));
   if (stays) {
@@ -126,6 +136,7 @@ void matmul_nbits_op(OpRun& run) {
 // A (u8 or i8), B, a_scale, b_scale, a_zero, b_zero, bias
 void matmul_integer_to_float_op(OpRun& run) {
   const auto centred = [&](int input, int zero) {
+    check_bytes(run, input);
     const Tensor x = run.tensor(input).to_dtype(DType::kF32);
     return run.has(zero) ? sub(x, run.tensor(zero).to_dtype(DType::kF32)) : x;
   };
@@ -144,6 +155,7 @@ void dynamic_quantize_matmul_op(OpRun& run) {
   s.scale = scalar(scale == 0 ? 1 : scale);
   const float zero = scale == 0 ? 0 : std::clamp(std::nearbyint(static_cast<float>(-low) / scale), 0.0f, 255.0f);
   s.zero = scalar(zero);
+  check_bytes(run, 1);
   Tensor b = run.tensor(1).to_dtype(DType::kF32);
   if (run.has(3)) b = sub(b, run.tensor(3).to_dtype(DType::kF32));
   const Tensor sums = multiply_whole(sub(quantise(x, s, 0, 255), static_cast<double>(zero)), b).to_dtype(DType::kF32);
@@ -157,6 +169,7 @@ void qattention_op(OpRun& run) {
   if (run.has(5) || run.has(8)) throw not_offered("a mask or a past is given");
   const int64_t heads = run.needed("num_heads");
   const auto centred = [&](int input, int zero) {
+    check_bytes(run, input);
     const Tensor x = run.tensor(input).to_dtype(DType::kF32);
     return run.has(zero) ? sub(x, run.tensor(zero).to_dtype(DType::kF32)) : x;
   };
@@ -214,7 +227,8 @@ void dequantize_op(OpRun& run) { find_operator("", "DequantizeLinear")->run(run)
 void conv_op(OpRun& run) { find_operator("", "Conv")->run(run); }
 
 constexpr Operator kOperators[] = {
-    {"Attention", microsoft_attention_op, "num_heads unidirectional scale mask_filter_value qkv_hidden_sizes do_rotary past_present_share_buffer"},
+    {"Attention", microsoft_attention_op,
+     "num_heads unidirectional scale mask_filter_value qkv_hidden_sizes do_rotary past_present_share_buffer"},
     {"BiasGelu", gelu_op},
     {"DequantizeLinear", dequantize_op, "axis block_size"},
     {"DynamicQuantizeMatMul", dynamic_quantize_matmul_op},
@@ -223,7 +237,9 @@ constexpr Operator kOperators[] = {
     {"FusedConv", conv_op, "auto_pad dilations group kernel_shape pads strides activation activation_params"},
     {"FusedMatMul", fused_matmul_op, "alpha transA transB transBatchA transBatchB"},
     {"Gelu", gelu_op},
-    {"GroupQueryAttention", group_query_attention_op, "num_heads kv_num_heads scale softcap do_rotary rotary_interleaved local_window_size smooth_softmax k_quant_type v_quant_type kv_cache_bit_width"},
+    {"GroupQueryAttention", group_query_attention_op,
+     "num_heads kv_num_heads scale softcap do_rotary rotary_interleaved local_window_size smooth_softmax k_quant_type "
+     "v_quant_type kv_cache_bit_width"},
     {"MatMulIntegerToFloat", matmul_integer_to_float_op},
     {"MatMulNBits", matmul_nbits_op, "K N accuracy_level bits block_size"},
     {"MultiHeadAttention", multi_head_attention_op, "num_heads mask_filter_value scale unidirectional"},

@@ -14,14 +14,13 @@
 namespace wick::graph {
 namespace {
 
-Tensor as_rows(const Tensor& x, int64_t columns) {
-  return reshape(x, {columns ? x.numel() / columns : 0, columns});
-}
+Tensor as_rows(const Tensor& x, int64_t columns) { return reshape(x, {columns ? x.numel() / columns : 0, columns}); }
 Tensor flat(const Tensor& x) { return x.defined() ? reshape(x, {-1}).to_dtype(DType::kF32) : x; }
 
 // [channels] seen beside [batch, channels, ...].
 Tensor by_channel(const Tensor& x, const Tensor& vector) {
-  if (x.rank() < 2 || vector.shape() != Shape{x.dim(1)}) throw Error(ErrorCode::kShape, cat(vector.shape(), " for the channels of ", x.shape()));
+  if (x.rank() < 2 || vector.shape() != Shape{x.dim(1)})
+    throw Error(ErrorCode::kShape, cat(vector.shape(), " for the channels of ", x.shape()));
   Tensor out = vector;
   for (int d = 2; d < x.rank(); ++d) out = unsqueeze(out, -1);
   return out;
@@ -37,11 +36,13 @@ Tensor norm_rows(const Tensor& x, const Tensor& scale, const Tensor& bias, int64
     if (bias.defined()) out = add(out, reshape(bias, {-1}));
     return reshape(out, x.shape());
   }
-  return reshape(layer_norm(as_rows(x.to_dtype(DType::kF32), columns), flat(scale), flat(bias), epsilon), x.shape()).to_dtype(x.dtype());
+  return reshape(layer_norm(as_rows(x.to_dtype(DType::kF32), columns), flat(scale), flat(bias), epsilon), x.shape())
+      .to_dtype(x.dtype());
 }
 
 Tensor rms_norm_rows(const Tensor& x, const Tensor& scale, int64_t columns, float epsilon) {
-  return reshape(rms_norm(as_rows(x.to_dtype(DType::kF32), columns), flat(scale), epsilon), x.shape()).to_dtype(x.dtype());
+  return reshape(rms_norm(as_rows(x.to_dtype(DType::kF32), columns), flat(scale), epsilon), x.shape())
+      .to_dtype(x.dtype());
 }
 
 namespace {
@@ -51,7 +52,8 @@ Tensor over(const Tensor& vector, const Shape& shape, int axis) {
   if (!vector.defined()) return vector;
   const Shape inner(shape.dims().subspan(static_cast<size_t>(axis)));
   if (vector.shape() == inner) return vector;
-  if (broadcast_shapes("scale", vector.shape(), inner) != inner) throw Error(ErrorCode::kShape, cat(vector.shape(), " for ", shape, " from axis ", axis));
+  if (broadcast_shapes("scale", vector.shape(), inner) != inner)
+    throw Error(ErrorCode::kShape, cat(vector.shape(), " for ", shape, " from axis ", axis));
   return broadcast_view("scale", vector, inner).contiguous();
 }
 
@@ -60,7 +62,8 @@ void layer_norm_op(OpRun& run) {
   const int axis = axis_of(run.get("axis", int64_t{-1}), x.rank());
   const int64_t columns = x.numel() ? x.numel() / outer_size(x.shape(), axis) : 1;
   const float epsilon = run.get("epsilon", 1e-5f);
-  run.set(0, norm_rows(x, over(run.tensor(1), x.shape(), axis), over(run.tensor_or_none(2), x.shape(), axis), columns, epsilon));
+  run.set(0, norm_rows(x, over(run.tensor(1), x.shape(), axis), over(run.tensor_or_none(2), x.shape(), axis), columns,
+                       epsilon));
   if (!run.wants(1) && !run.wants(2)) return;
   std::vector<int64_t> sizes(x.shape().begin(), x.shape().end());
   for (int d = axis; d < x.rank(); ++d) sizes[d] = 1;
@@ -80,7 +83,8 @@ void batch_norm_op(OpRun& run) {
   const Tensor& x = run.tensor(0);
   const double epsilon = run.get("epsilon", 1e-5f), momentum = run.get("momentum", 0.9f);
   const bool training = run.get("training_mode", int64_t{0}) != 0;
-  if (!training && run.opset() < 15 && run.output_count() > 1 && run.wants(1)) throw not_offered("it trains, in the form of opset 14 and older");
+  if (!training && run.opset() < 15 && run.output_count() > 1 && run.wants(1))
+    throw not_offered("it trains, in the form of opset 14 and older");
   if (run.get("spatial", int64_t{1}) == 0) throw not_offered("spatial is 0");
   Tensor average = run.tensor(3), variance = run.tensor(4);
   if (training) {
@@ -107,9 +111,12 @@ void group_norm_op(OpRun& run) {
   const Tensor& x = run.tensor(0);
   const int64_t groups = run.needed("num_groups");
   Tensor scale = run.tensor(1), bias = run.tensor(2);
-  if (x.rank() < 2 || groups < 1 || x.dim(1) % groups != 0) throw Error(ErrorCode::kShape, cat(groups, " groups of ", x.shape()));
+  if (x.rank() < 2 || groups < 1 || x.dim(1) % groups != 0)
+    throw Error(ErrorCode::kShape, cat(groups, " groups of ", x.shape()));
   if (run.opset() < 21) {  // one number per group
-    const auto spread = [&](const Tensor& v) { return reshape(broadcast_as(reshape(v, {groups, 1}), {groups, x.dim(1) / groups}), {x.dim(1)}); };
+    const auto spread = [&](const Tensor& v) {
+      return reshape(broadcast_as(reshape(v, {groups, 1}), {groups, x.dim(1) / groups}), {x.dim(1)});
+    };
     scale = spread(scale), bias = spread(bias);
   }
   run.set(0, group_norm(x, groups, scale, bias, run.get("epsilon", 1e-5f)));
@@ -123,7 +130,8 @@ void lrn_op(OpRun& run) {
   if (size < 1) throw bad_input(cat("size is ", size));
   Doubles out(x.shape());
   for (int64_t i = 0; i < x.size(); ++i) {
-    const int64_t c = i / inner % channels, low = std::max<int64_t>(0, c - (size - 1) / 2), high = std::min(channels - 1, c + size / 2);
+    const int64_t c = i / inner % channels, low = std::max<int64_t>(0, c - (size - 1) / 2),
+                  high = std::min(channels - 1, c + size / 2);
     double total = 0;
     for (int64_t j = low; j <= high; ++j) total += x[i + (j - c) * inner] * x[i + (j - c) * inner];
     out.out()[i] = x[i] / std::pow(bias + alpha / static_cast<double>(size) * total, beta);

@@ -26,18 +26,19 @@ Taps taps_at(const Window& w, int d, int64_t out) {
 template <typename Body>
 void each_window(const Window& w, int64_t planes, Body body) {
   const int64_t places = w.out_count();
-  parallel_for(planes, std::max<int64_t>(1, 4096 / std::max<int64_t>(places * w.kernel_count(), 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      int64_t place = 0;
-      for (int64_t d = 0; d < w.out[0]; ++d) {
-        const Taps z = taps_at(w, 0, d);
-        for (int64_t h = 0; h < w.out[1]; ++h) {
-          const Taps y = taps_at(w, 1, h);
-          for (int64_t i = 0; i < w.out[2]; ++i) body(plane, place++, z, y, taps_at(w, 2, i));
-        }
-      }
-    }
-  });
+  parallel_for(planes, std::max<int64_t>(1, 4096 / std::max<int64_t>(places * w.kernel_count(), 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t plane = begin; plane < end; ++plane) {
+                   int64_t place = 0;
+                   for (int64_t d = 0; d < w.out[0]; ++d) {
+                     const Taps z = taps_at(w, 0, d);
+                     for (int64_t h = 0; h < w.out[1]; ++h) {
+                       const Taps y = taps_at(w, 1, h);
+                       for (int64_t i = 0; i < w.out[2]; ++i) body(plane, place++, z, y, taps_at(w, 2, i));
+                     }
+                   }
+                 }
+               });
 }
 
 template <typename Body>
@@ -62,7 +63,8 @@ void max_pool(OpRun& run, const Window& w) {
   const bool columns_first = run.get("storage_order", int64_t{0}) != 0;
   each_window(w, planes, [&](int64_t plane, int64_t place, const Taps& z, const Taps& y, const Taps& x_taps) {
     const T* image = x.data() + plane * w.in_count();
-    T best = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    T best =
+        std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
     int64_t best_at = -1;
     each_tap(w, z, y, x_taps, [&](int64_t i) {
       if (best_at >= 0 && !(image[i] > best) && image[i] == image[i]) return;
@@ -105,14 +107,17 @@ void average_pool_op(OpRun& run) {
   const int64_t places = w.out_count();
   Floats out(w.out_shape(x.shape()[0], x.shape()[1]));
   float* to = out.out();
-  each_window(w, x.shape()[0] * x.shape()[1], [&](int64_t plane, int64_t place, const Taps& z, const Taps& y, const Taps& x_taps) {
-    const float* image = x.data() + plane * w.in_count();
-    float total = 0;
-    int64_t count = 0;
-    each_tap(w, z, y, x_taps, [&](int64_t i) { total += image[i], ++count; });
-    if (counts_pads) count = padded_taps(w, {place / (w.out[1] * w.out[2]), place / w.out[2] % w.out[1], place % w.out[2]});
-    to[plane * places + place] = count ? total / static_cast<float>(count) : 0;
-  });
+  each_window(
+      w, x.shape()[0] * x.shape()[1],
+      [&](int64_t plane, int64_t place, const Taps& z, const Taps& y, const Taps& x_taps) {
+        const float* image = x.data() + plane * w.in_count();
+        float total = 0;
+        int64_t count = 0;
+        each_tap(w, z, y, x_taps, [&](int64_t i) { total += image[i], ++count; });
+        if (counts_pads)
+          count = padded_taps(w, {place / (w.out[1] * w.out[2]), place / w.out[2] % w.out[1], place % w.out[2]});
+        to[plane * places + place] = count ? total / static_cast<float>(count) : 0;
+      });
   run.set(0, store(out.tensor(), run.type(0)));
 }
 
@@ -124,16 +129,19 @@ void lp_pool_op(OpRun& run) {
   const int64_t places = w.out_count();
   Doubles out(w.out_shape(x.shape()[0], x.shape()[1]));
   double* to = out.out();
-  each_window(w, x.shape()[0] * x.shape()[1], [&](int64_t plane, int64_t place, const Taps& z, const Taps& y, const Taps& x_taps) {
-    double total = 0;
-    each_tap(w, z, y, x_taps, [&](int64_t i) { total += std::pow(std::fabs(x[plane * w.in_count() + i]), p); });
-    to[plane * places + place] = std::pow(total, 1 / p);
-  });
+  each_window(w, x.shape()[0] * x.shape()[1],
+              [&](int64_t plane, int64_t place, const Taps& z, const Taps& y, const Taps& x_taps) {
+                double total = 0;
+                each_tap(w, z, y, x_taps,
+                         [&](int64_t i) { total += std::pow(std::fabs(x[plane * w.in_count() + i]), p); });
+                to[plane * places + place] = std::pow(total, 1 / p);
+              });
   run.set(0, store(out.tensor(), run.type(0)));
 }
 
 std::vector<int64_t> spatial_dims(const Tensor& x) {
-  if (x.rank() < 3) throw Error(ErrorCode::kShape, cat("the input is ", x.shape(), ", expected batch, channels and more"));
+  if (x.rank() < 3)
+    throw Error(ErrorCode::kShape, cat("the input is ", x.shape(), ", expected batch, channels and more"));
   std::vector<int64_t> dims;
   for (int d = 2; d < x.rank(); ++d) dims.push_back(d);
   return dims;
@@ -149,7 +157,7 @@ void global_lp_op(OpRun& run) {
 }
 
 void max_unpool_op(OpRun& run) {
-  const Tensor &x = run.tensor(0);
+  const Tensor& x = run.tensor(0);
   const Longs places(run.tensor(1));
   const auto kernel = run.ints("kernel_shape"), pads = run.ints("pads");
   auto strides = run.ints("strides");

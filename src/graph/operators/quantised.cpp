@@ -26,7 +26,10 @@ Scaling scaling_of(OpRun& run, const Tensor& x, int scale, int zero, int axis, i
     if (block == 0) return v.rank() == 1 && v.dim(0) == x.dim(axis);
     return block > 0 && v.rank() == x.rank() && v.shape() == x.shape().with(axis, ceil_div(x.dim(axis), block));
   };
-  if (!fits(s.scale) || !fits(s.zero)) throw Error(ErrorCode::kShape, cat("scale ", s.scale.shape(), s.zero.defined() ? cat(" and zero point ", s.zero.shape()) : "", " for ", x.shape(), " along axis ", axis));
+  if (!fits(s.scale) || !fits(s.zero))
+    throw Error(ErrorCode::kShape,
+                cat("scale ", s.scale.shape(), s.zero.defined() ? cat(" and zero point ", s.zero.shape()) : "", " for ",
+                    x.shape(), " along axis ", axis));
   if (s.zero.defined() && s.zero.numel() != s.scale.numel()) {
     if (s.zero.numel() == 1) {
       s.zero = broadcast_as(reshape(s.zero, Shape{}), s.scale.shape()).contiguous();
@@ -49,11 +52,13 @@ Tensor by_scale(const Tensor& source, const Scaling& s, Body body) {
   const float* zero = s.zero.defined() ? s.zero.data<float>() : nullptr;
   constexpr int64_t kPiece = 8192;
   if (s.scale.numel() == 1) {
-    parallel_for(x.numel(), kPiece, [&](int64_t begin, int64_t end) { body(from + begin, to + begin, end - begin, scale[0], zero ? zero[0] : 0.0f); });
+    parallel_for(x.numel(), kPiece, [&](int64_t begin, int64_t end) {
+      body(from + begin, to + begin, end - begin, scale[0], zero ? zero[0] : 0.0f);
+    });
     return out;
   }
-  const int64_t size = x.dim(s.axis), inner = inner_size(x.shape(), s.axis), rows = outer_size(x.shape(), s.axis) * size,
-                blocks = s.block ? ceil_div(size, s.block) : 0;
+  const int64_t size = x.dim(s.axis), inner = inner_size(x.shape(), s.axis),
+                rows = outer_size(x.shape(), s.axis) * size, blocks = s.block ? ceil_div(size, s.block) : 0;
   parallel_for(rows, std::max<int64_t>(1, kPiece / std::max<int64_t>(inner, 1)), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       if (s.block == 0) {
@@ -61,7 +66,8 @@ Tensor by_scale(const Tensor& source, const Scaling& s, Body body) {
         continue;
       }
       const int64_t first = (row / size * blocks + row % size / s.block) * inner;
-      for (int64_t i = 0; i < inner; ++i) body(from + row * inner + i, to + row * inner + i, 1, scale[first + i], zero ? zero[first + i] : 0.0f);
+      for (int64_t i = 0; i < inner; ++i)
+        body(from + row * inner + i, to + row * inner + i, 1, scale[first + i], zero ? zero[first + i] : 0.0f);
     }
   });
   return out;
@@ -92,8 +98,16 @@ Tensor quantise(const Tensor& x, const Scaling& scaling, double low, double high
   });
 }
 
+void check_bytes(OpRun& run, int input) {
+  run.tensor(input);
+  if (is_integer(run.type(input)) && bits_of(run.type(input)) <= 8) return;
+  throw Error(ErrorCode::kDType, cat("input ", input + 1, " is ", describe(run.in(input)), ", expected 8 bits"));
+}
+
 double lowest_of(ElementType type) { return is_unsigned(type) ? 0 : -std::ldexp(1.0, bits_of(type) - 1); }
-double highest_of(ElementType type) { return std::ldexp(1.0, is_unsigned(type) ? bits_of(type) : bits_of(type) - 1) - 1; }
+double highest_of(ElementType type) {
+  return std::ldexp(1.0, is_unsigned(type) ? bits_of(type) : bits_of(type) - 1) - 1;
+}
 
 namespace {
 
@@ -111,7 +125,8 @@ Value rounded_to(const Tensor& x, const Scaling& s, ElementType type, bool satur
       for (int64_t i = 0; i < count; ++i) to[i] = from[i] / scale + zero;
     });
     const Tensor out = empty(x.shape());
-    for (int64_t i = 0; i < x.numel(); ++i) out.mutable_data<float>()[i] = round_to_small_float(scaled.data<float>()[i], type, saturate);
+    for (int64_t i = 0; i < x.numel(); ++i)
+      out.mutable_data<float>()[i] = round_to_small_float(scaled.data<float>()[i], type, saturate);
     return {out, type};
   }
   return store(quantise(x, s, lowest_of(type), highest_of(type)), type);
@@ -121,7 +136,8 @@ void quantize_linear_op(OpRun& run) {
   const Tensor& x = run.tensor(0);
   ElementType type = run.has(2) ? run.type(2) : ElementType::kU8;
   if (run.get("output_dtype", int64_t{0}) != 0) type = element_type(run.needed("output_dtype"));
-  if (!is_small_float(type) && (!is_integer(type) || bits_of(type) > 16)) throw not_offered(cat("numbers of type ", type));
+  if (!is_small_float(type) && (!is_integer(type) || bits_of(type) > 16))
+    throw not_offered(cat("numbers of type ", type));
   const Scaling s = scaling_of(run, x, 1, 2, usual_axis(run, x), run.get("block_size", int64_t{0}));
   run.set(0, rounded_to(x, s, type, run.get("saturate", int64_t{1}) != 0));
 }
@@ -154,6 +170,7 @@ void dynamic_quantize_op(OpRun& run) {
 
 // Whole numbers less their zero points, in f32. `vertical`: several zero points are one per row, else one per column.
 Tensor centred(OpRun& run, int input, int zero, bool vertical) {
+  check_bytes(run, input);
   const Tensor x = run.tensor(input).to_dtype(DType::kF32);
   if (!run.has(zero)) return x;
   const Tensor zeros = run.tensor(zero).to_dtype(DType::kF32);
@@ -162,6 +179,20 @@ Tensor centred(OpRun& run, int input, int zero, bool vertical) {
     return value == 0 ? x : sub(x, value);
   }
   return sub(x, vertical && zeros.rank() == 1 ? unsqueeze(zeros, -1) : zeros);
+}
+
+// No number of an input is larger, less its zero point.
+double largest_of(OpRun& run, int input, int zero) {
+  const double low = lowest_of(run.type(input)), high = highest_of(run.type(input));
+  double largest = std::max(std::fabs(low), high);
+  if (!run.has(zero)) return largest;
+  for (const int64_t at : run.ints(zero)) {
+    const auto point = static_cast<double>(at);
+    largest = std::max({largest, std::fabs(low - point), std::fabs(high - point)});
+  }
+  return run.tensor(zero).numel() == 1
+             ? std::max(std::fabs(low - run.number_at(zero)), std::fabs(high - run.number_at(zero)))
+             : largest;
 }
 
 struct Centred {
@@ -181,17 +212,18 @@ Tensor as_matrix(const Tensor& x, int dim) { return x.rank() == 1 ? unsqueeze(x,
 
 void matmul_integer_op(OpRun& run) {
   const bool is_row = run.tensor(0).rank() == 1, is_column = run.tensor(1).rank() == 1;
-  Tensor out = multiply_whole(as_matrix(centred(run, 0, 2, true), 0), as_matrix(centred_weight(run, 1, 3), 1));
+  Tensor out = multiply_whole(as_matrix(centred(run, 0, 2, true), 0), as_matrix(centred_weight(run, 1, 3), 1),
+                              largest_of(run, 0, 2) * largest_of(run, 1, 3));
   if (is_column) out = squeeze(out, -1);
   if (is_row) out = squeeze(out, is_column ? -1 : -2);
   run.set(0, out);
 }
 
-
 // What a sum of whole numbers becomes with an output scale and zero point.
 Value requantised(const Tensor& sums, const Tensor& scale, OpRun& run, int out_scale, int out_zero, ElementType type) {
   Scaling s;
-  s.scale = reshape(run.tensor(out_scale).to_dtype(DType::kF32), Shape{}), s.zero = run.has(out_zero) ? reshape(run.tensor(out_zero).to_dtype(DType::kF32), Shape{}) : scalar(0);
+  s.scale = reshape(run.tensor(out_scale).to_dtype(DType::kF32), Shape{}),
+  s.zero = run.has(out_zero) ? reshape(run.tensor(out_zero).to_dtype(DType::kF32), Shape{}) : scalar(0);
   return store(quantise(mul(sums.to_dtype(DType::kF32), scale), s, lowest_of(type), highest_of(type)), type);
 }
 
@@ -207,7 +239,8 @@ void qlinear_matmul_op(OpRun& run) {
 // x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, B
 void qlinear_conv_op(OpRun& run) {
   const Tensor &x = run.tensor(0), &w = run.tensor(3);
-  if (x.rank() != w.rank() || x.rank() < 3) throw Error(ErrorCode::kShape, cat("x ", x.shape(), " and weight ", w.shape()));
+  if (x.rank() != w.rank() || x.rank() < 3)
+    throw Error(ErrorCode::kShape, cat("x ", x.shape(), " and weight ", w.shape()));
   const std::vector<int64_t> kernel(w.shape().begin() + 2, w.shape().end());
   const Window window = window_of(run, x.shape(), kernel);
   const auto along_channels = [&](const Tensor& v, int rank) {

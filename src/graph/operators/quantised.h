@@ -16,6 +16,7 @@ Scaling scaling_of(OpRun& run, const Tensor& x, int scale, int zero, int axis, i
 Tensor dequantise(const Tensor& x, const Scaling& scaling);  // f32
 // Rounded, halves to even, and within [low, high].
 Tensor quantise(const Tensor& x, const Scaling& scaling, double low, double high);  // f32
+void check_bytes(OpRun& run, int input);  // throws Error unless it is of whole numbers of 8 bits
 double lowest_of(ElementType type);
 double highest_of(ElementType type);
 

@@ -28,7 +28,8 @@ ElementType type_of_output(OpRun& run, ElementType otherwise) {
 
 void draw(OpRun& run, const Shape& shape, ElementType type, bool normal) {
   if (!is_float(type)) throw Error(ErrorCode::kDType, cat("dtype is ", type, ", expected floats"));
-  const double a = normal ? run.get("mean", 0.0f) : run.get("low", 0.0f), b = normal ? run.get("scale", 1.0f) : run.get("high", 1.0f);
+  const double a = normal ? run.get("mean", 0.0f) : run.get("low", 0.0f),
+               b = normal ? run.get("scale", 1.0f) : run.get("high", 1.0f);
   const Tensor numbers = normal ? randn(shape, seed_of(run)) : rand(shape, seed_of(run));
   run.set(0, store(add(mul(numbers, normal ? b : b - a), a), type));
 }

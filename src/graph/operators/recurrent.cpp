@@ -36,7 +36,8 @@ std::vector<Gate> gates_of(OpRun& run, const std::vector<std::string>& usual, in
   if (names.empty()) {
     for (int d = 0; d < directions; ++d) names.insert(names.end(), usual.begin(), usual.end());
   }
-  if (names.size() != usual.size() * static_cast<size_t>(directions)) throw bad_input(cat(names.size(), " activations"));
+  if (names.size() != usual.size() * static_cast<size_t>(directions))
+    throw bad_input(cat(names.size(), " activations"));
   const auto alphas = run.floats("activation_alpha"), betas = run.floats("activation_beta");
   size_t next_alpha = 0, next_beta = 0;
   std::vector<Gate> gates;
@@ -46,11 +47,14 @@ std::vector<Gate> gates_of(OpRun& run, const std::vector<std::string>& usual, in
       float alpha, beta;
       bool has_alpha, has_beta;
     };
-    constexpr Known kKnown[] = {{"Sigmoid", 0, 0, false, false}, {"Tanh", 0, 0, false, false}, {"Relu", 0, 0, false, false},
-                                {"Affine", 1, 0, true, true}, {"LeakyRelu", 0.01f, 0, true, false}, {"ThresholdedRelu", 1, 0, true, false},
-                                {"ScaledTanh", 1, 1, true, true}, {"HardSigmoid", 0.2f, 0.5f, true, true}, {"Elu", 1, 0, true, false},
-                                {"Softsign", 0, 0, false, false}, {"Softplus", 0, 0, false, false}};
-    const auto* known = std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& k) { return k.name == name; });
+    constexpr Known kKnown[] = {{"Sigmoid", 0, 0, false, false},      {"Tanh", 0, 0, false, false},
+                                {"Relu", 0, 0, false, false},         {"Affine", 1, 0, true, true},
+                                {"LeakyRelu", 0.01f, 0, true, false}, {"ThresholdedRelu", 1, 0, true, false},
+                                {"ScaledTanh", 1, 1, true, true},     {"HardSigmoid", 0.2f, 0.5f, true, true},
+                                {"Elu", 1, 0, true, false},           {"Softsign", 0, 0, false, false},
+                                {"Softplus", 0, 0, false, false}};
+    const auto* known =
+        std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& k) { return k.name == name; });
     if (known == std::end(kKnown)) throw not_offered(cat("the activation '", name, "'"));
     Gate gate{name, known->alpha, known->beta};
     if (known->has_alpha && next_alpha < alphas.size()) gate.alpha = alphas[next_alpha++];
@@ -74,23 +78,30 @@ struct Setup {
 Setup setup_of(OpRun& run, int gates) {
   Setup s;
   s.batch_first = run.get("layout", int64_t{0}) != 0;
-  s.x = run.tensor(0).to_dtype(DType::kF32), s.w = run.tensor(1).to_dtype(DType::kF32), s.r = run.tensor(2).to_dtype(DType::kF32);
-  if (s.x.rank() != 3 || s.w.rank() != 3 || s.r.rank() != 3) throw Error(ErrorCode::kShape, cat("X is ", s.x.shape(), ", W ", s.w.shape(), ", R ", s.r.shape()));
+  s.x = run.tensor(0).to_dtype(DType::kF32), s.w = run.tensor(1).to_dtype(DType::kF32),
+  s.r = run.tensor(2).to_dtype(DType::kF32);
+  if (s.x.rank() != 3 || s.w.rank() != 3 || s.r.rank() != 3)
+    throw Error(ErrorCode::kShape, cat("X is ", s.x.shape(), ", W ", s.w.shape(), ", R ", s.r.shape()));
   if (s.batch_first) s.x = transpose(s.x, 0, 1);
   s.steps = s.x.dim(0), s.batch = s.x.dim(1), s.in = s.x.dim(2), s.hidden = s.r.dim(2);
   const std::string direction = run.get("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") throw bad_input(cat("direction is '", direction, "'"));
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    throw bad_input(cat("direction is '", direction, "'"));
   s.directions = direction == "bidirectional" ? 2 : 1;
   s.first_backward = direction == "reverse";
   s.clip = run.get("clip", 0.0f);
-  const Shape w{s.directions, gates * s.hidden, s.in}, r{s.directions, gates * s.hidden, s.hidden}, b{s.directions, 2 * gates * s.hidden};
+  const Shape w{s.directions, gates * s.hidden, s.in}, r{s.directions, gates * s.hidden, s.hidden},
+      b{s.directions, 2 * gates * s.hidden};
   if (run.has(3)) s.b = run.tensor(3).to_dtype(DType::kF32).contiguous();
   if (s.w.shape() != w || s.r.shape() != r || (s.b.defined() && s.b.shape() != b)) {
-    throw Error(ErrorCode::kShape, cat("W is ", s.w.shape(), " and R ", s.r.shape(), ", expected ", w, " and ", r, ", or B is not ", b));
+    throw Error(ErrorCode::kShape,
+                cat("W is ", s.w.shape(), " and R ", s.r.shape(), ", expected ", w, " and ", r, ", or B is not ", b));
   }
-  if (run.has("hidden_size") && run.needed("hidden_size") != s.hidden) throw Error(ErrorCode::kShape, cat("hidden_size is ", run.needed("hidden_size"), ", R ", s.r.shape()));
+  if (run.has("hidden_size") && run.needed("hidden_size") != s.hidden)
+    throw Error(ErrorCode::kShape, cat("hidden_size is ", run.needed("hidden_size"), ", R ", s.r.shape()));
   s.lengths = run.has(4) ? run.ints(4) : std::vector<int64_t>(static_cast<size_t>(s.batch), s.steps);
-  if (std::ssize(s.lengths) != s.batch) throw Error(ErrorCode::kShape, cat(s.lengths.size(), " lengths for ", s.batch, " sequences"));
+  if (std::ssize(s.lengths) != s.batch)
+    throw Error(ErrorCode::kShape, cat(s.lengths.size(), " lengths for ", s.batch, " sequences"));
   for (const int64_t length : s.lengths) {
     if (length < 0 || length > s.steps) throw bad_input(cat("a length of ", length, " for ", s.steps, " steps"));
   }
@@ -126,8 +137,10 @@ Tensor run_steps(const Setup& s, const Tensor& hidden, int gates, Step step) {
       for (int64_t b = 0; b < s.batch; ++b) {
         if (t >= s.lengths[b]) continue;
         const int64_t at = backward ? s.lengths[b] - 1 - t : t;
-        step(d, b, inputs.data<float>() + (at * s.batch + b) * width, products.data<float>() + b * width, h + b * s.hidden);
-        std::copy_n(h + b * s.hidden, s.hidden, all.mutable_data<float>() + ((at * s.directions + d) * s.batch + b) * s.hidden);
+        step(d, b, inputs.data<float>() + (at * s.batch + b) * width, products.data<float>() + b * width,
+             h + b * s.hidden);
+        std::copy_n(h + b * s.hidden, s.hidden,
+                    all.mutable_data<float>() + ((at * s.directions + d) * s.batch + b) * s.hidden);
       }
     }
   }
@@ -167,7 +180,8 @@ void lstm_op(OpRun& run) {  // gates: input, output, forget, cell
   Tensor peepholes;
   if (run.has(7)) {
     peepholes = run.tensor(7).to_dtype(DType::kF32).contiguous();
-    if (peepholes.shape() != Shape{s.directions, 3 * s.hidden}) throw Error(ErrorCode::kShape, cat("P is ", peepholes.shape()));
+    if (peepholes.shape() != Shape{s.directions, 3 * s.hidden})
+      throw Error(ErrorCode::kShape, cat("P is ", peepholes.shape()));
   }
   const int64_t n = s.hidden;
   const std::vector<float> none(static_cast<size_t>(4 * n));
@@ -226,8 +240,11 @@ void gru_op(OpRun& run) {  // gates: update, reset, hidden
 }
 
 constexpr Operator kOperators[] = {
-    {"GRU", gru_op, "activation_alpha activation_beta activations clip direction hidden_size layout linear_before_reset output_sequence"},
-    {"LSTM", lstm_op, "activation_alpha activation_beta activations clip direction hidden_size input_forget layout output_sequence"},
+    {"GRU", gru_op,
+     "activation_alpha activation_beta activations clip direction hidden_size layout linear_before_reset "
+     "output_sequence"},
+    {"LSTM", lstm_op,
+     "activation_alpha activation_beta activations clip direction hidden_size input_forget layout output_sequence"},
     {"RNN", rnn_op, "activation_alpha activation_beta activations clip direction hidden_size layout output_sequence"},
 };
 

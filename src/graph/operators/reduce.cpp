@@ -16,9 +16,7 @@ namespace {
 
 enum class Reduction : uint8_t { kSum, kMean, kMax, kMin, kProd, kL1, kL2, kLogSum, kLogSumExp, kSumSquare };
 
-std::vector<int64_t> axes_of(OpRun& run) {
-  return run.has(1) ? run.ints(1) : run.ints("axes");
-}
+std::vector<int64_t> axes_of(OpRun& run) { return run.has(1) ? run.ints(1) : run.ints("axes"); }
 
 // The value of no elements.
 double identity(Reduction kind, ElementType type) {
@@ -105,7 +103,8 @@ void reduce_op(OpRun& run) {
   }
   const Shape shape = run.get("keepdims", int64_t{1}) ? kept : dropped;
   const ElementType type = run.type(0);
-  if (x.numel() == 0) return run.set(0, store(full(shape, identity(kKind, type), is_float(type) ? DType::kF64 : DType::kI64), type));
+  if (x.numel() == 0)
+    return run.set(0, store(full(shape, identity(kKind, type), is_float(type) ? DType::kF64 : DType::kI64), type));
   // Of a scalar there is nothing to reduce, but the logarithm and the like still apply.
   const bool scalar_input = x.rank() == 0;
   const Tensor source = scalar_input ? reshape(x, {1}) : x;

@@ -37,7 +37,8 @@ double source_place(const ResizeWay& way, int64_t at, int64_t in, int64_t out, d
   if (way.coordinates == "asymmetric") return x / scale;
   if (way.coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / scale;
   if (way.coordinates == "tf_crop_and_resize") {
-    return out > 1 ? start * (length - 1) + x * (end - start) * (length - 1) / static_cast<double>(out - 1) : 0.5 * (start + end) * (length - 1);
+    return out > 1 ? start * (length - 1) + x * (end - start) * (length - 1) / static_cast<double>(out - 1)
+                   : 0.5 * (start + end) * (length - 1);
   }
   throw not_offered(cat("coordinate_transformation_mode is '", way.coordinates, "'"));
 }
@@ -90,7 +91,8 @@ Mix mix_at(const ResizeWay& way, int64_t at, int64_t in, int64_t out, double sca
 }
 
 // One dimension after the other.
-Tensor resize_dim(const Tensor& x, int dim, int64_t out_size, const ResizeWay& way, double scale, double start, double end, Tensor& outside) {
+Tensor resize_dim(const Tensor& x, int dim, int64_t out_size, const ResizeWay& way, double scale, double start,
+                  double end, Tensor& outside) {
   const int64_t in_size = x.dim(dim), inner = inner_size(x.shape(), dim), outer = outer_size(x.shape(), dim);
   std::vector<Mix> mixes;
   for (int64_t i = 0; i < out_size; ++i) mixes.push_back(mix_at(way, i, in_size, out_size, scale, start, end));
@@ -108,18 +110,19 @@ Tensor resize_dim(const Tensor& x, int dim, int64_t out_size, const ResizeWay& w
   const Floats from(x);
   Floats out(x.shape().with(dim, out_size));
   float* to = out.out();
-  parallel_for(outer * out_size, std::max<int64_t>(1, 4096 / std::max<int64_t>(inner, 1)), [&](int64_t begin, int64_t stop) {
-    for (int64_t row = begin; row < stop; ++row) {
-      const Mix& mix = mixes[row % out_size];
-      for (int64_t i = 0; i < inner; ++i) {
-        double total = 0;
-        for (size_t tap = 0; tap < mix.places.size(); ++tap) {
-          total += mix.weights[tap] * from[(row / out_size * in_size + mix.places[tap]) * inner + i];
-        }
-        to[row * inner + i] = static_cast<float>(total);
-      }
-    }
-  });
+  parallel_for(outer * out_size, std::max<int64_t>(1, 4096 / std::max<int64_t>(inner, 1)),
+               [&](int64_t begin, int64_t stop) {
+                 for (int64_t row = begin; row < stop; ++row) {
+                   const Mix& mix = mixes[row % out_size];
+                   for (int64_t i = 0; i < inner; ++i) {
+                     double total = 0;
+                     for (size_t tap = 0; tap < mix.places.size(); ++tap) {
+                       total += mix.weights[tap] * from[(row / out_size * in_size + mix.places[tap]) * inner + i];
+                     }
+                     to[row * inner + i] = static_cast<float>(total);
+                   }
+                 }
+               });
   return out.tensor();
 }
 
@@ -129,7 +132,8 @@ void resize_op(OpRun& run) {
   ResizeWay way;
   way.mode = run.get("mode", "nearest");
   if (way.mode == "bilinear" || way.mode == "trilinear") way.mode = "linear";
-  if (way.mode != "nearest" && way.mode != "linear" && way.mode != "cubic") throw not_offered(cat("mode is '", way.mode, "'"));
+  if (way.mode != "nearest" && way.mode != "linear" && way.mode != "cubic")
+    throw not_offered(cat("mode is '", way.mode, "'"));
   way.coordinates = run.get("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
   way.nearest = run.get("nearest_mode", old ? "floor" : "round_prefer_floor");
   way.policy = run.get("keep_aspect_ratio_policy", "stretch");
@@ -150,27 +154,33 @@ void resize_op(OpRun& run) {
   std::vector<int64_t> sizes;
   if (!old && run.has(3)) sizes = run.ints(3);
   if (scales.empty() == sizes.empty() || (scales.empty() ? sizes.size() : scales.size()) != axes.size()) {
-    throw Error(ErrorCode::kShape, cat(scales.size(), " scales and ", sizes.size(), " sizes for ", axes.size(), " axes"));
+    throw Error(ErrorCode::kShape,
+                cat(scales.size(), " scales and ", sizes.size(), " sizes for ", axes.size(), " axes"));
   }
   std::vector<double> factors;
   for (const float scale : scales) factors.push_back(scale);
-  for (size_t i = 0; i < sizes.size(); ++i) factors.push_back(static_cast<double>(sizes[i]) / static_cast<double>(x.dim(static_cast<int>(axes[i]))));
+  for (size_t i = 0; i < sizes.size(); ++i)
+    factors.push_back(static_cast<double>(sizes[i]) / static_cast<double>(x.dim(static_cast<int>(axes[i]))));
   if (!sizes.empty() && way.policy != "stretch") {
-    const double factor = way.policy == "not_larger" ? *std::min_element(factors.begin(), factors.end()) : *std::max_element(factors.begin(), factors.end());
+    const double factor = way.policy == "not_larger" ? *std::min_element(factors.begin(), factors.end())
+                                                     : *std::max_element(factors.begin(), factors.end());
     for (size_t i = 0; i < sizes.size(); ++i) {
       factors[i] = factor;
       sizes[i] = static_cast<int64_t>(std::floor(factor * static_cast<double>(x.dim(static_cast<int>(axes[i]))) + 0.5));
     }
   }
   std::vector<float> region = !old && run.has(1) ? run.tensor(1).to_vector<float>() : std::vector<float>();
-  if (way.coordinates == "tf_crop_and_resize" && region.size() != 2 * axes.size()) throw Error(ErrorCode::kShape, cat("roi has ", region.size(), " numbers for ", axes.size(), " axes"));
+  if (way.coordinates == "tf_crop_and_resize" && region.size() != 2 * axes.size())
+    throw Error(ErrorCode::kShape, cat("roi has ", region.size(), " numbers for ", axes.size(), " axes"));
   if (region.size() != 2 * axes.size()) region.assign(2 * axes.size(), 0);
   // All sizes are checked before anything is made.
   std::vector<int64_t> target(x.shape().begin(), x.shape().end());
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto d = static_cast<int>(axes[i]);
-    const double size = sizes.empty() ? std::floor(static_cast<double>(x.dim(d)) * factors[i]) : static_cast<double>(sizes[i]);
-    if (!(size >= 0 && size < 0x1p31) || !(factors[i] > 0) || x.dim(d) == 0) throw Error(ErrorCode::kShape, cat("dimension ", d, " of ", x.shape(), " by ", factors[i]));
+    const double size =
+        sizes.empty() ? std::floor(static_cast<double>(x.dim(d)) * factors[i]) : static_cast<double>(sizes[i]);
+    if (!(size >= 0 && size < 0x1p31) || !(factors[i] > 0) || x.dim(d) == 0)
+      throw Error(ErrorCode::kShape, cat("dimension ", d, " of ", x.shape(), " by ", factors[i]));
     target[d] = static_cast<int64_t>(size);
   }
   static_cast<void>(shape_of(target));
@@ -206,11 +216,13 @@ void grid_sample_op(OpRun& run) {
   const std::string padding = run.get("padding_mode", "zeros");
   const bool corners = run.get("align_corners", int64_t{0}) != 0;
   const int spatial = x.shape().rank() - 2;
-  if (spatial < 1 || spatial > 3 || grid.shape().rank() != spatial + 2 || grid.shape().back() != spatial || grid.shape()[0] != x.shape()[0]) {
+  if (spatial < 1 || spatial > 3 || grid.shape().rank() != spatial + 2 || grid.shape().back() != spatial ||
+      grid.shape()[0] != x.shape()[0]) {
     throw Error(ErrorCode::kShape, cat("x is ", x.shape(), ", grid ", grid.shape()));
   }
   if (mode != "linear" && mode != "cubic" && mode != "nearest") throw not_offered(cat("mode is '", mode, "'"));
-  if (padding != "zeros" && padding != "border" && padding != "reflection") throw not_offered(cat("padding_mode is '", padding, "'"));
+  if (padding != "zeros" && padding != "border" && padding != "reflection")
+    throw not_offered(cat("padding_mode is '", padding, "'"));
   const int64_t batch = x.shape()[0], channels = x.shape()[1];
   std::vector<int64_t> sizes{batch, channels};
   int64_t places = 1, volume = 1;
@@ -263,8 +275,10 @@ void grid_sample_op(OpRun& run) {
               if (padding == "zeros") inside = false;
               if (padding == "border") at = std::clamp<int64_t>(at, 0, size - 1);
               if (padding == "reflection") {
-                const double low = corners ? 0 : -0.5, high = corners ? static_cast<double>(size - 1) : static_cast<double>(size) - 0.5;
-                at = std::clamp<int64_t>(static_cast<int64_t>(reflected(static_cast<double>(at), low, high)), 0, size - 1);
+                const double low = corners ? 0 : -0.5,
+                             high = corners ? static_cast<double>(size - 1) : static_cast<double>(size) - 0.5;
+                at = std::clamp<int64_t>(static_cast<int64_t>(reflected(static_cast<double>(at), low, high)), 0,
+                                         size - 1);
               }
             }
             index += at * steps;
@@ -285,7 +299,8 @@ void affine_grid_op(OpRun& run) {
   const auto sizes = run.ints(1);
   const bool corners = run.get("align_corners", int64_t{0}) != 0;
   const auto spatial = static_cast<int>(sizes.size()) - 2;
-  if ((spatial != 2 && spatial != 3) || theta.shape() != Shape{sizes[0], spatial, spatial + 1}) throw Error(ErrorCode::kShape, cat("theta is ", theta.shape(), " for ", sizes.size(), " sizes"));
+  if ((spatial != 2 && spatial != 3) || theta.shape() != Shape{sizes[0], spatial, spatial + 1})
+    throw Error(ErrorCode::kShape, cat("theta is ", theta.shape(), " for ", sizes.size(), " sizes"));
   std::vector<int64_t> shape{sizes[0]};
   for (int d = 0; d < spatial; ++d) shape.push_back(sizes[2 + d]);
   shape.push_back(spatial);
@@ -298,12 +313,14 @@ void affine_grid_op(OpRun& run) {
       const int64_t size = sizes[2 + d], index = rest % size;
       rest /= size;
       const auto length = static_cast<double>(size);
-      at[spatial - 1 - d] = corners ? (size > 1 ? 2 * static_cast<double>(index) / (length - 1) - 1 : 0) : (2 * static_cast<double>(index) + 1) / length - 1;
+      at[spatial - 1 - d] = corners ? (size > 1 ? 2 * static_cast<double>(index) / (length - 1) - 1 : 0)
+                                    : (2 * static_cast<double>(index) + 1) / length - 1;
     }
     at[spatial] = 1;
     for (int row = 0; row < spatial; ++row) {
       double total = 0;
-      for (int column = 0; column <= spatial; ++column) total += theta[(i / places * spatial + row) * (spatial + 1) + column] * at[column];
+      for (int column = 0; column <= spatial; ++column)
+        total += theta[(i / places * spatial + row) * (spatial + 1) + column] * at[column];
       out.out()[i * spatial + row] = total;
     }
   }
@@ -313,7 +330,9 @@ void affine_grid_op(OpRun& run) {
 constexpr Operator kOperators[] = {
     {"AffineGrid", affine_grid_op, "align_corners"},
     {"GridSample", grid_sample_op, "align_corners mode padding_mode"},
-    {"Resize", resize_op, "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value keep_aspect_ratio_policy mode nearest_mode"},
+    {"Resize", resize_op,
+     "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "
+     "keep_aspect_ratio_policy mode nearest_mode"},
     {"Upsample", resize_op, "mode scales height_scale width_scale"},
 };
 

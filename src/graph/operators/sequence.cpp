@@ -12,7 +12,8 @@ namespace {
 
 const std::vector<Value>& sequence(OpRun& run, int input = 0) {
   const Value& value = run.in(input);
-  if (value.kind() != Value::Kind::kSequence) throw Error(ErrorCode::kDType, cat("input ", input + 1, " is ", describe(value), ", expected a sequence"));
+  if (value.kind() != Value::Kind::kSequence)
+    throw Error(ErrorCode::kDType, cat("input ", input + 1, " is ", describe(value), ", expected a sequence"));
   return value.sequence();
 }
 
@@ -25,7 +26,8 @@ void empty_op(OpRun& run) {
 void construct_op(OpRun& run) {
   std::vector<Value> parts;
   for (int i = 0; i < run.input_count(); ++i) {
-    if (run.type(i) != run.type(0)) throw Error(ErrorCode::kDType, cat("inputs are ", describe(run.in(0)), " and ", describe(run.in(i))));
+    if (run.type(i) != run.type(0))
+      throw Error(ErrorCode::kDType, cat("inputs are ", describe(run.in(0)), " and ", describe(run.in(i))));
     parts.push_back(run.in(i));
   }
   const ElementType type = run.type(0);
@@ -34,8 +36,10 @@ void construct_op(OpRun& run) {
 
 // Where an element stands, or with `behind` may be put.
 size_t place_in(OpRun& run, int input, size_t size, bool behind) {
-  const int64_t given = run.int_at(input), count = static_cast<int64_t>(size), place = given < 0 ? given + count : given;
-  if (place < 0 || place >= count + (behind ? 1 : 0)) throw bad_input(cat("position ", given, " in a sequence of ", size));
+  const int64_t given = run.int_at(input), count = static_cast<int64_t>(size),
+                place = given < 0 ? given + count : given;
+  if (place < 0 || place >= count + (behind ? 1 : 0))
+    throw bad_input(cat("position ", given, " in a sequence of ", size));
   return static_cast<size_t>(place);
 }
 
@@ -46,7 +50,8 @@ void at_op(OpRun& run) {
 void length_op(OpRun& run) { run.set(0, scalar(static_cast<double>(sequence(run).size()), DType::kI64)); }
 void insert_op(OpRun& run) {
   std::vector<Value> parts = sequence(run);
-  if (!parts.empty() && parts[0].type() != run.type(1)) throw Error(ErrorCode::kDType, cat(describe(run.in(1)), " into a sequence of ", parts[0].type()));
+  if (!parts.empty() && parts[0].type() != run.type(1))
+    throw Error(ErrorCode::kDType, cat(describe(run.in(1)), " into a sequence of ", parts[0].type()));
   const size_t at = run.has(2) ? place_in(run, 2, parts.size(), true) : parts.size();
   parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(at), run.in(1));
   run.set(0, Value(std::move(parts), run.type(1)));
@@ -64,7 +69,8 @@ void concat_op(OpRun& run) {
   if (parts.empty()) throw bad_input("the sequence is empty");
   std::vector<Tensor> tensors;
   for (const Value& part : parts) {
-    if (part.kind() != Value::Kind::kTensor || part.type() != parts[0].type()) throw Error(ErrorCode::kDType, cat("parts are ", describe(parts[0]), " and ", describe(part)));
+    if (part.kind() != Value::Kind::kTensor || part.type() != parts[0].type())
+      throw Error(ErrorCode::kDType, cat("parts are ", describe(parts[0]), " and ", describe(part)));
     tensors.push_back(part.tensor());
   }
   const bool is_new = run.get("new_axis", int64_t{0}) != 0;
@@ -92,7 +98,8 @@ void split_op(OpRun& run) {
   std::vector<Value> parts;
   int64_t at = 0;
   for (const int64_t count : sizes) {
-    if (count < 0 || count > size - at) throw Error(ErrorCode::kShape, cat("a part of ", count, " at ", at, " of ", x.shape()));
+    if (count < 0 || count > size - at)
+      throw Error(ErrorCode::kShape, cat("a part of ", count, " at ", at, " of ", x.shape()));
     parts.push_back(moved(x, [&](const Tensor& t) {
       const Tensor part = narrow(t, axis, at, count);
       return keeps ? part : squeeze(part, axis);
@@ -106,13 +113,16 @@ void split_op(OpRun& run) {
 void map_op(OpRun& run) {
   const auto& first = sequence(run);
   const Graph& body = run.body("body");
-  if (std::ssize(body.inputs) != run.input_count() || std::ssize(body.outputs) != run.output_count()) throw Error(ErrorCode::kBadFile, cat("its body has ", body.inputs.size(), " inputs and ", body.outputs.size(), " outputs"));
+  if (std::ssize(body.inputs) != run.input_count() || std::ssize(body.outputs) != run.output_count())
+    throw Error(ErrorCode::kBadFile,
+                cat("its body has ", body.inputs.size(), " inputs and ", body.outputs.size(), " outputs"));
   std::vector<std::vector<Value>> results(static_cast<size_t>(run.output_count()));
   for (size_t i = 0; i < first.size(); ++i) {
     std::vector<Value> inputs;
     for (int j = 0; j < run.input_count(); ++j) {
       const Value& value = run.in(j);
-      if (value.kind() == Value::Kind::kSequence && value.sequence().size() != first.size()) throw bad_input("sequences have different lengths");
+      if (value.kind() == Value::Kind::kSequence && value.sequence().size() != first.size())
+        throw bad_input("sequences have different lengths");
       inputs.push_back(value.kind() == Value::Kind::kSequence ? value.sequence()[i] : value);
     }
     auto made = run.frame().run_body(body, std::move(inputs));

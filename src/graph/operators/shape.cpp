@@ -128,32 +128,34 @@ void tile_op(OpRun& run) {
   std::vector<int64_t> sizes;
   for (int d = 0; d < from.rank(); ++d) {
     const auto size = checked_mul(from[d], repeats[d]);
-    if (!size || repeats[d] < 0) throw Error(ErrorCode::kShape, cat(repeats[d], " repeats of dimension ", d, " of ", from));
+    if (!size || repeats[d] < 0)
+      throw Error(ErrorCode::kShape, cat(repeats[d], " repeats of dimension ", d, " of ", from));
     sizes.push_back(*size);
   }
   static_cast<void>(shape_of(sizes));  // throws when it is too large to count
   run.set(0, moved(run.in(0), [&](const Tensor& x) {
-    Tensor out = x;
-    for (int d = 0; d < from.rank(); ++d) {
-      if (repeats[d] == 1) continue;
-      if (repeats[d] == 0) {
-        out = narrow(out, d, 0, 0);
-      } else if (out.rank() < kMaxRank) {
-        const Tensor view = unsqueeze(out, d);
-        out = reshape(broadcast_as(view, view.shape().with(d, repeats[d])), out.shape().with(d, sizes[d]));
-      } else {
-        out = concat(std::vector<Tensor>(static_cast<size_t>(repeats[d]), out), d);
-      }
-    }
-    return out;
-  }));
+            Tensor out = x;
+            for (int d = 0; d < from.rank(); ++d) {
+              if (repeats[d] == 1) continue;
+              if (repeats[d] == 0) {
+                out = narrow(out, d, 0, 0);
+              } else if (out.rank() < kMaxRank) {
+                const Tensor view = unsqueeze(out, d);
+                out = reshape(broadcast_as(view, view.shape().with(d, repeats[d])), out.shape().with(d, sizes[d]));
+              } else {
+                out = concat(std::vector<Tensor>(static_cast<size_t>(repeats[d]), out), d);
+              }
+            }
+            return out;
+          }));
 }
 
 void concat_op(OpRun& run) {
   const int rank = shape_in(run).rank();
   const int axis = axis_of(run.get("axis", int64_t{1}), rank);
   for (int i = 1; i < run.input_count(); ++i) {
-    if (run.type(i) != run.type(0)) throw Error(ErrorCode::kDType, cat("inputs are ", describe(run.in(0)), " and ", describe(run.in(i))));
+    if (run.type(i) != run.type(0))
+      throw Error(ErrorCode::kDType, cat("inputs are ", describe(run.in(0)), " and ", describe(run.in(i))));
   }
   if (run.in(0).kind() == Value::Kind::kStrings) {
     // The places of all texts, one input after the other.
@@ -181,19 +183,23 @@ void split_op(OpRun& run) {
   std::vector<int64_t> sizes = run.has(1) ? run.ints(1) : run.ints("split");
   if (sizes.empty()) {
     const int64_t parts = run.get("num_outputs", int64_t{run.output_count()});
-    if (parts != run.output_count() || parts < 1) throw bad_input(cat(parts, " parts for ", run.output_count(), " outputs"));
+    if (parts != run.output_count() || parts < 1)
+      throw bad_input(cat(parts, " parts for ", run.output_count(), " outputs"));
     const int64_t size = ceil_div(from[axis], parts);
     for (int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<int64_t>(from[axis] - i * size, 0, size));
   }
-  if (std::ssize(sizes) != run.output_count()) throw bad_input(cat(sizes.size(), " parts for ", run.output_count(), " outputs"));
+  if (std::ssize(sizes) != run.output_count())
+    throw bad_input(cat(sizes.size(), " parts for ", run.output_count(), " outputs"));
   int64_t at = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t start = at, size = sizes[i];
-    if (size < 0 || size > from[axis] - start) throw Error(ErrorCode::kShape, cat("part ", i, " of ", size, " elements at ", start, " of ", from));
+    if (size < 0 || size > from[axis] - start)
+      throw Error(ErrorCode::kShape, cat("part ", i, " of ", size, " elements at ", start, " of ", from));
     run.set(static_cast<int>(i), moved(run.in(0), [&](const Tensor& x) { return narrow(x, axis, start, size); }));
     at += size;
   }
-  if (at != from[axis]) throw Error(ErrorCode::kShape, cat("parts of ", at, " elements in all for dimension ", axis, " of ", from));
+  if (at != from[axis])
+    throw Error(ErrorCode::kShape, cat("parts of ", at, " elements in all for dimension ", axis, " of ", from));
 }
 
 void slice_op(OpRun& run) {
@@ -208,27 +214,29 @@ void slice_op(OpRun& run) {
   }
   if (steps.empty()) steps.assign(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
-    throw bad_input(cat(starts.size(), " starts, ", ends.size(), " ends, ", axes.size(), " axes, ", steps.size(), " steps"));
+    throw bad_input(
+        cat(starts.size(), " starts, ", ends.size(), " ends, ", axes.size(), " axes, ", steps.size(), " steps"));
   }
   run.set(0, moved(run.in(0), [&](const Tensor& x) {
-    Layout layout = x.layout();
-    for (size_t i = 0; i < starts.size(); ++i) {
-      const int d = axis_of(axes[i], from.rank());
-      const int64_t size = from[d], step = steps[i];
-      if (step == 0) throw bad_input("a step is 0");
-      if (step == INT64_MIN) throw bad_input("a step is too large");
-      const auto place = [&](int64_t at) { return at < 0 ? at + size : at; };
-      const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-      const int64_t start = std::clamp(place(starts[i]), step > 0 ? low : int64_t{0}, std::max<int64_t>(high, 0)),
-                    end = std::clamp(place(ends[i]), low, std::max(high, low));
-      const int64_t distance = step > 0 ? end - start : start - end, stride = step > 0 ? step : -step;
-      const int64_t count = distance <= 0 || size == 0 ? 0 : (distance - 1) / stride + 1;
-      layout.shape = layout.shape.with(d, count);
-      if (count > 0) layout.offset += start * layout.strides[d];
-      layout.strides[d] = count > 1 ? layout.strides[d] * step : layout.strides[d];
-    }
-    return x.with_layout(layout);
-  }));
+            Layout layout = x.layout();
+            for (size_t i = 0; i < starts.size(); ++i) {
+              const int d = axis_of(axes[i], from.rank());
+              const int64_t size = from[d], step = steps[i];
+              if (step == 0) throw bad_input("a step is 0");
+              if (step == INT64_MIN) throw bad_input("a step is too large");
+              const auto place = [&](int64_t at) { return at < 0 ? at + size : at; };
+              const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+              const int64_t start =
+                                std::clamp(place(starts[i]), step > 0 ? low : int64_t{0}, std::max<int64_t>(high, 0)),
+                            end = std::clamp(place(ends[i]), low, std::max(high, low));
+              const int64_t distance = step > 0 ? end - start : start - end, stride = step > 0 ? step : -step;
+              const int64_t count = distance <= 0 || size == 0 ? 0 : (distance - 1) / stride + 1;
+              layout.shape = layout.shape.with(d, count);
+              if (count > 0) layout.offset += start * layout.strides[d];
+              layout.strides[d] = count > 1 ? layout.strides[d] * step : layout.strides[d];
+            }
+            return x.with_layout(layout);
+          }));
 }
 
 // Which element of a dimension stands at `at`, beyond its ends.
@@ -244,8 +252,11 @@ void pad_op(OpRun& run) {
   Tensor x = run.tensor(0);
   const ElementType type = run.type(0);
   const std::string mode = run.get("mode", "constant");
-  if (mode != "constant" && mode != "edge" && mode != "wrap" && mode != "reflect") throw bad_input(cat("mode is '", mode, "'"));
-  const std::vector<int64_t> pads = run.has(1) ? run.ints(1) : run.has("pads") ? run.ints("pads") : run.ints("paddings");
+  if (mode != "constant" && mode != "edge" && mode != "wrap" && mode != "reflect")
+    throw bad_input(cat("mode is '", mode, "'"));
+  const std::vector<int64_t> pads = run.has(1)        ? run.ints(1)
+                                    : run.has("pads") ? run.ints("pads")
+                                                      : run.ints("paddings");
   double value = run.get("value", 0.0f);
   if (run.has(2)) value = run.number_at(2);
   std::vector<int64_t> axes;
@@ -254,7 +265,8 @@ void pad_op(OpRun& run) {
   } else {
     for (int d = 0; d < x.rank(); ++d) axes.push_back(d);
   }
-  if (pads.size() != 2 * axes.size()) throw Error(ErrorCode::kShape, cat(pads.size(), " pads for ", axes.size(), " axes"));
+  if (pads.size() != 2 * axes.size())
+    throw Error(ErrorCode::kShape, cat(pads.size(), " pads for ", axes.size(), " axes"));
   std::vector<int64_t> before(static_cast<size_t>(x.rank())), sizes(x.shape().begin(), x.shape().end());
   for (size_t i = 0; i < axes.size(); ++i) {
     const int d = static_cast<int>(axes[i]);
@@ -280,7 +292,8 @@ void pad_op(OpRun& run) {
   }
   for (int d = 0; d < x.rank(); ++d) {
     if (sizes[d] == x.dim(d)) continue;
-    if (x.dim(d) == 0) throw Error(ErrorCode::kShape, cat("dimension ", d, " is empty and cannot be padded with its elements"));
+    if (x.dim(d) == 0)
+      throw Error(ErrorCode::kShape, cat("dimension ", d, " is empty and cannot be padded with its elements"));
     Longs places(Shape{sizes[d]});
     for (int64_t i = 0; i < sizes[d]; ++i) places.out()[i] = padded_place(i - before[d], x.dim(d), mode);
     x = index_select(x, d, places.tensor());
@@ -291,7 +304,8 @@ void pad_op(OpRun& run) {
 void depth_to_space_op(OpRun& run) {
   const Tensor& x = run.tensor(0);
   const int64_t block = run.needed("blocksize");
-  if (x.rank() != 4 || block < 1 || x.dim(1) % (block * block) != 0) throw Error(ErrorCode::kShape, cat("blocks of ", block, " from ", x.shape()));
+  if (x.rank() != 4 || block < 1 || x.dim(1) % (block * block) != 0)
+    throw Error(ErrorCode::kShape, cat("blocks of ", block, " from ", x.shape()));
   const int64_t n = x.dim(0), c = x.dim(1) / (block * block), h = x.dim(2), w = x.dim(3);
   const bool columns_first = run.get("mode", "DCR") == "CRD";
   const Tensor parts = columns_first ? permute(reshape(x, {n, c, block, block, h, w}), {0, 1, 4, 2, 5, 3})
@@ -305,7 +319,8 @@ void space_to_depth_op(OpRun& run) {
     throw Error(ErrorCode::kShape, cat("blocks of ", block, " from ", x.shape()));
   }
   const int64_t n = x.dim(0), c = x.dim(1), h = x.dim(2) / block, w = x.dim(3) / block;
-  run.set(0, reshape(permute(reshape(x, {n, c, h, block, w, block}), {0, 3, 5, 1, 2, 4}), {n, c * block * block, h, w}), run.type(0));
+  run.set(0, reshape(permute(reshape(x, {n, c, h, block, w, block}), {0, 3, 5, 1, 2, 4}), {n, c * block * block, h, w}),
+          run.type(0));
 }
 
 void constant_op(OpRun& run) {
@@ -313,13 +328,15 @@ void constant_op(OpRun& run) {
   if (!value) value = run.node().find("sparse_value");
   if (value) return run.set(0, value->value);
   if (const auto* f = run.node().find("value_float")) return run.set(0, scalar(f->f.value_or(0)));
-  if (const auto* fs = run.node().find("value_floats")) return run.set(0, from_vector(fs->floats, {std::ssize(fs->floats)}));
+  if (const auto* fs = run.node().find("value_floats"))
+    return run.set(0, from_vector(fs->floats, {std::ssize(fs->floats)}));
   if (const auto* i = run.node().find("value_int")) {
     return run.set(0, reshape(longs({i->i.value_or(0)}), Shape{}));
   }
   if (const auto* is = run.node().find("value_ints")) return run.set(0, longs(is->ints));
   if (const auto* s = run.node().find("value_string")) return run.set(0, Value(Strings{{}, {s->s.value_or("")}}));
-  if (const auto* ss = run.node().find("value_strings")) return run.set(0, Value(Strings{{std::ssize(ss->strings)}, ss->strings}));
+  if (const auto* ss = run.node().find("value_strings"))
+    return run.set(0, Value(Strings{{std::ssize(ss->strings)}, ss->strings}));
   throw Error(ErrorCode::kBadFile, "it has no value");
 }
 
@@ -327,16 +344,18 @@ void constant_of_shape_op(OpRun& run) {
   const Shape shape = shape_of(run.ints(0));
   const auto* value = run.node().find("value");
   if (!value) return run.set(0, zeros(shape));
-  if (value->value.kind() == Value::Kind::kNothing || value->value.shape().numel() != 1) throw bad_input("its value is not one element");
+  if (value->value.kind() == Value::Kind::kNothing || value->value.shape().numel() != 1)
+    throw bad_input("its value is not one element");
   run.set(0, moved(value->value, [&](const Tensor& x) {
-    const Tensor one = reshape(x, Shape{});
-    return broadcast_as(one, shape).contiguous();
-  }));
+            const Tensor one = reshape(x, Shape{});
+            return broadcast_as(one, shape).contiguous();
+          }));
 }
 
 void range_op(OpRun& run) {
   const ElementType type = run.type(0);
-  if (run.type(1) != type || run.type(2) != type) throw Error(ErrorCode::kDType, "start, limit and delta are of different types");
+  if (run.type(1) != type || run.type(2) != type)
+    throw Error(ErrorCode::kDType, "start, limit and delta are of different types");
   if (is_float(type)) {
     const double start = run.number_at(0), limit = run.number_at(1), delta = run.number_at(2);
     const double count = std::max(std::ceil((limit - start) / delta), 0.0);
@@ -355,7 +374,8 @@ void range_op(OpRun& run) {
   if (count >> 60 != 0) throw bad_input(cat("from ", start, " to ", limit, " by ", delta, " there are too many"));
   Longs out(Shape{static_cast<int64_t>(count)});
   for (int64_t i = 0; i < out.size(); ++i) {
-    out.out()[i] = static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+    out.out()[i] =
+        static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
   }
   run.set(0, store(out.tensor(), type));
 }
@@ -388,7 +408,8 @@ void center_crop_pad_op(OpRun& run) {
   if (!run.has("axes")) {
     for (int d = 0; d < x.rank(); ++d) axes.push_back(d);
   }
-  if (sizes.size() != axes.size()) throw Error(ErrorCode::kShape, cat(sizes.size(), " sizes for ", axes.size(), " axes"));
+  if (sizes.size() != axes.size())
+    throw Error(ErrorCode::kShape, cat(sizes.size(), " sizes for ", axes.size(), " axes"));
   for (size_t i = 0; i < axes.size(); ++i) {
     const int d = axis_of(axes[i], x.rank());
     const int64_t size = sizes[i], now = x.dim(d);
@@ -407,7 +428,8 @@ void center_crop_pad_op(OpRun& run) {
 constexpr Operator kOperators[] = {
     {"CenterCropPad", center_crop_pad_op, "axes"},
     {"Concat", concat_op, "axis"},
-    {"Constant", constant_op, "value sparse_value value_float value_floats value_int value_ints value_string value_strings"},
+    {"Constant", constant_op,
+     "value sparse_value value_float value_floats value_int value_ints value_string value_strings"},
     {"ConstantOfShape", constant_of_shape_op, "value"},
     {"DepthToSpace", depth_to_space_op, "blocksize mode"},
     {"Expand", expand_op},

@@ -20,7 +20,8 @@ void transform(const double* real, const double* imaginary, double* out, int64_t
   for (int64_t k = 0; k < count; ++k) {
     double re = 0, im = 0;
     for (int64_t i = 0; i < length; ++i) {
-      const auto at = static_cast<int64_t>((static_cast<unsigned __int128>(k) * static_cast<unsigned __int128>(i)) % static_cast<unsigned __int128>(length));
+      const auto at = static_cast<int64_t>((static_cast<unsigned __int128>(k) * static_cast<unsigned __int128>(i)) %
+                                           static_cast<unsigned __int128>(length));
       re += real[i] * cosines[at] - imaginary[i] * sines[at];
       im += real[i] * sines[at] + imaginary[i] * cosines[at];
     }
@@ -31,7 +32,9 @@ void transform(const double* real, const double* imaginary, double* out, int64_t
 
 void dft_op(OpRun& run) {
   Tensor x = run.tensor(0);
-  if (x.rank() < 2 || (x.dim(-1) != 1 && x.dim(-1) != 2)) throw Error(ErrorCode::kShape, cat("the input is ", x.shape(), ", expected one or two numbers in the last dimension"));
+  if (x.rank() < 2 || (x.dim(-1) != 1 && x.dim(-1) != 2))
+    throw Error(ErrorCode::kShape,
+                cat("the input is ", x.shape(), ", expected one or two numbers in the last dimension"));
   const bool inverse = run.get("inverse", int64_t{0}) != 0, one_sided = run.get("onesided", int64_t{0}) != 0;
   int64_t given = run.opset() < 20 ? run.get("axis", int64_t{1}) : run.has(2) ? run.int_at(2) : -2;
   const int axis = axis_of(given, x.rank());
@@ -59,7 +62,8 @@ void dft_op(OpRun& run) {
     return run.set(0, store(out.tensor(), run.type(0)));
   }
   if (length < 0) throw bad_input(cat("a transform of ", length));
-  if (length > 0 && length != x.dim(axis)) x = length < x.dim(axis) ? narrow(x, axis, 0, length) : pad(x, axis, 0, length - x.dim(axis));
+  if (length > 0 && length != x.dim(axis))
+    x = length < x.dim(axis) ? narrow(x, axis, 0, length) : pad(x, axis, 0, length - x.dim(axis));
   const int64_t size = x.dim(axis), count = one_sided ? size / 2 + 1 : size;
   if (size < 1) throw bad_input("nothing to transform");
   const Doubles from(x);
@@ -88,7 +92,8 @@ void stft_op(OpRun& run) {
   const int64_t parts = signal.rank() == 3 ? signal.dim(2) : 1, batch = signal.dim(0), samples = signal.dim(1);
   const Doubles window(run.has(2) ? run.tensor(2) : ones({run.has(3) ? run.int_at(3) : 0}));
   const int64_t length = run.has(3) ? run.int_at(3) : window.size();
-  if (step < 1 || length < 1 || length > samples || window.size() != length || parts < 1 || parts > 2) throw bad_input(cat("frames of ", length, " every ", step, " of ", samples, " samples"));
+  if (step < 1 || length < 1 || length > samples || window.size() != length || parts < 1 || parts > 2)
+    throw bad_input(cat("frames of ", length, " every ", step, " of ", samples, " samples"));
   const int64_t frames = (samples - length) / step + 1, count = one_sided ? length / 2 + 1 : length;
   const Doubles from(signal);
   Doubles out(Shape{batch, frames, count, 2});
@@ -125,7 +130,8 @@ void window_op(OpRun& run) {
 void mel_weight_matrix_op(OpRun& run) {
   const int64_t bins = run.int_at(0), length = run.int_at(1);
   const double rate = run.number_at(2), low = run.number_at(3), high = run.number_at(4);
-  if (bins < 1 || length < 1 || !(rate > 0) || bins > (1 << 20)) throw bad_input(cat(bins, " bins of a transform of ", length, " at ", rate));
+  if (bins < 1 || length < 1 || !(rate > 0) || bins > (1 << 20))
+    throw bad_input(cat(bins, " bins of a transform of ", length, " at ", rate));
   const ElementType type = element_type(run.get("output_datatype", int64_t{1}));
   if (type == ElementType::kNone) throw not_offered("output_datatype is none that Wick has");
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
@@ -147,7 +153,8 @@ void mel_weight_matrix_op(OpRun& run) {
     if (middle == left) {
       put(middle, i, 1);
     } else {
-      for (int64_t j = std::max<int64_t>(left, 0); j <= std::min(middle, rows - 1); ++j) put(j, i, static_cast<double>(j - left) / static_cast<double>(middle - left));
+      for (int64_t j = std::max<int64_t>(left, 0); j <= std::min(middle, rows - 1); ++j)
+        put(j, i, static_cast<double>(j - left) / static_cast<double>(middle - left));
     }
     for (int64_t j = std::max<int64_t>(middle, 0); j < std::min(right, rows); ++j) {
       put(j, i, static_cast<double>(right - j) / static_cast<double>(right - middle));

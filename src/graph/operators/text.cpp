@@ -22,7 +22,8 @@ std::string with_case(const std::string& text, bool upper) {
   for (size_t i = 0; i + 1 < out.size(); ++i) {
     if (static_cast<unsigned char>(out[i]) != 0xC3) continue;
     auto second = static_cast<unsigned char>(out[i + 1]);
-    if (!upper && second >= 0x80 && second <= 0x9E && second != 0x97) second = static_cast<unsigned char>(second + 0x20);
+    if (!upper && second >= 0x80 && second <= 0x9E && second != 0x97)
+      second = static_cast<unsigned char>(second + 0x20);
     if (upper && second >= 0xA0 && second <= 0xBE && second != 0xB7) second = static_cast<unsigned char>(second - 0x20);
     out[i + 1] = static_cast<char>(second);
   }
@@ -32,13 +33,15 @@ std::string with_case(const std::string& text, bool upper) {
 void normalizer_op(OpRun& run) {
   const Strings& x = run.strings(0);
   const std::string change = run.get("case_change_action", "NONE");
-  if (change != "NONE" && change != "LOWER" && change != "UPPER") throw bad_input(cat("case_change_action is '", change, "'"));
+  if (change != "NONE" && change != "LOWER" && change != "UPPER")
+    throw bad_input(cat("case_change_action is '", change, "'"));
   const bool sensitive = run.get("is_case_sensitive", int64_t{0}) != 0;
   const auto* given = run.node().find("stopwords");
   std::vector<std::string> stop = given ? given->strings : std::vector<std::string>();
   const auto key = [&](const std::string& text) { return sensitive ? text : with_case(text, false); };
   for (std::string& word : stop) word = key(word);
-  if (x.shape.rank() != 1 && (x.shape.rank() != 2 || x.shape[0] != 1)) throw Error(ErrorCode::kShape, cat("the input is ", x.shape));
+  if (x.shape.rank() != 1 && (x.shape.rank() != 2 || x.shape[0] != 1))
+    throw Error(ErrorCode::kShape, cat("the input is ", x.shape));
   Strings out;
   for (const std::string& text : x.values) {
     if (std::find(stop.begin(), stop.end(), key(text)) != stop.end()) continue;
@@ -111,7 +114,8 @@ void string_split_op(OpRun& run) {
 }
 
 void tfidf_op(OpRun& run) {
-  const int64_t shortest = run.needed("min_gram_length"), longest = run.needed("max_gram_length"), skips = run.needed("max_skip_count");
+  const int64_t shortest = run.needed("min_gram_length"), longest = run.needed("max_gram_length"),
+                skips = run.needed("max_skip_count");
   const auto starts = run.ints("ngram_counts"), columns = run.ints("ngram_indexes");
   const auto weights = run.floats("weights");
   const std::string mode = run.get("mode", "TF");
@@ -119,21 +123,24 @@ void tfidf_op(OpRun& run) {
   const auto numbers = run.ints("pool_int64s");
   const bool by_text = texts != nullptr;
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") throw bad_input(cat("mode is '", mode, "'"));
-  if (shortest < 1 || longest < shortest || longest > std::ssize(starts) || skips < 0) throw bad_input(cat("grams of ", shortest, " to ", longest));
+  if (shortest < 1 || longest < shortest || longest > std::ssize(starts) || skips < 0)
+    throw bad_input(cat("grams of ", shortest, " to ", longest));
   const auto pool_size = static_cast<int64_t>(by_text ? texts->strings.size() : numbers.size());
   // All grams of the pool, by length.
   std::map<std::vector<std::string>, size_t> grams;
   size_t count = 0;
   for (size_t n = 1; n <= starts.size(); ++n) {
     const int64_t begin = starts[n - 1], end = n < starts.size() ? starts[n] : pool_size;
-    if (begin < 0 || end > pool_size || begin > end || (end - begin) % static_cast<int64_t>(n) != 0) throw bad_input("ngram_counts do not fit the pool");
+    if (begin < 0 || end > pool_size || begin > end || (end - begin) % static_cast<int64_t>(n) != 0)
+      throw bad_input("ngram_counts do not fit the pool");
     for (int64_t at = begin; at < end; at += static_cast<int64_t>(n)) {
       std::vector<std::string> gram;
       for (size_t i = 0; i < n; ++i) gram.push_back(by_text ? texts->strings[at + i] : cat(numbers[at + i]));
       grams[gram] = count++;
     }
   }
-  if (count != columns.size() || (!weights.empty() && weights.size() != count)) throw bad_input(cat(count, " grams, ", columns.size(), " columns and ", weights.size(), " weights"));
+  if (count != columns.size() || (!weights.empty() && weights.size() != count))
+    throw bad_input(cat(count, " grams, ", columns.size(), " columns and ", weights.size(), " weights"));
   int64_t width = 0;
   for (const int64_t column : columns) {
     if (column < 0 || column > (1 << 24)) throw bad_input(cat("column ", column));
@@ -175,7 +182,8 @@ constexpr Operator kOperators[] = {
     {"StringConcat", string_concat_op},
     {"StringNormalizer", normalizer_op, "case_change_action is_case_sensitive locale stopwords"},
     {"StringSplit", string_split_op, "delimiter maxsplit"},
-    {"TfIdfVectorizer", tfidf_op, "max_gram_length max_skip_count min_gram_length mode ngram_counts ngram_indexes pool_int64s pool_strings weights"},
+    {"TfIdfVectorizer", tfidf_op,
+     "max_gram_length max_skip_count min_gram_length mode ngram_counts ngram_indexes pool_int64s pool_strings weights"},
 };
 
 }  // namespace

@@ -21,14 +21,18 @@ Shape Window::out_shape(int64_t batch, int64_t channels) const {
 Window window_of(OpRun& run, const Shape& x, const std::vector<int64_t>& kernel) {
   Window w;
   w.spatial = x.rank() - 2;
-  if (w.spatial < 1 || w.spatial > 3) throw not_offered(cat("the input is ", x, "; Wick has 1 to 3 dimensions behind batch and channels"));
+  if (w.spatial < 1 || w.spatial > 3)
+    throw not_offered(cat("the input is ", x, "; Wick has 1 to 3 dimensions behind batch and channels"));
   const std::vector<int64_t> sizes = run.has("kernel_shape") ? run.ints("kernel_shape") : kernel,
                              strides = run.ints("strides"), dilations = run.ints("dilations"), pads = run.ints("pads");
   const auto check = [&](const std::vector<int64_t>& values, size_t count, const char* what) {
-    if (!values.empty() && values.size() != count) throw Error(ErrorCode::kShape, cat(values.size(), " ", what, " for ", x));
+    if (!values.empty() && values.size() != count)
+      throw Error(ErrorCode::kShape, cat(values.size(), " ", what, " for ", x));
   };
   const auto n = static_cast<size_t>(w.spatial);
-  if (sizes.size() != n || (!kernel.empty() && sizes != kernel)) throw Error(ErrorCode::kShape, cat("a kernel of ", sizes.size(), " dimensions for ", x, ", or not that of the weight"));
+  if (sizes.size() != n || (!kernel.empty() && sizes != kernel))
+    throw Error(ErrorCode::kShape,
+                cat("a kernel of ", sizes.size(), " dimensions for ", x, ", or not that of the weight"));
   check(strides, n, "strides"), check(dilations, n, "dilations"), check(pads, 2 * n, "pads");
   const std::string automatic = run.get("auto_pad", "NOTSET");
   const bool ceil_mode = run.get("ceil_mode", int64_t{0}) != 0;
@@ -46,7 +50,8 @@ Window window_of(OpRun& run, const Shape& x, const std::vector<int64_t>& kernel)
       throw bad_input("kernel, strides and dilations must be at least 1, pads at least 0, and none huge");
     }
     const auto reach = checked_mul(w.kernel[d] - 1, w.dilation[d]);
-    if (!reach || *reach >= kMost || w.size[d] >= kMost) throw Error(ErrorCode::kShape, cat("the window is too large for ", x));
+    if (!reach || *reach >= kMost || w.size[d] >= kMost)
+      throw Error(ErrorCode::kShape, cat("the window is too large for ", x));
     const int64_t span = *reach + 1;
     if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
       w.out[d] = ceil_div(w.size[d], w.stride[d]);
@@ -55,7 +60,8 @@ Window window_of(OpRun& run, const Shape& x, const std::vector<int64_t>& kernel)
       w.after[d] = total - w.before[d];
       continue;
     }
-    if (automatic != "NOTSET" && automatic != "VALID" && !automatic.empty()) throw bad_input(cat("auto_pad is '", automatic, "'"));
+    if (automatic != "NOTSET" && automatic != "VALID" && !automatic.empty())
+      throw bad_input(cat("auto_pad is '", automatic, "'"));
     const int64_t room = w.size[d] + w.before[d] + w.after[d] - span;
     if (room < 0) throw Error(ErrorCode::kShape, cat("a window of ", span, " does not fit into ", x, " with its pads"));
     w.out[d] = (ceil_mode ? ceil_div(room, w.stride[d]) : room / w.stride[d]) + 1;
@@ -70,33 +76,38 @@ Tensor window_columns(const Tensor& x, const Window& w) {
   const Tensor out = empty({batch, channels * taps, places});
   const float* from = x.data<float>();
   float* to = out.mutable_data<float>();
-  parallel_for(batch * channels * taps, std::max<int64_t>(1, 16384 / std::max<int64_t>(places, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t tap = row % taps, plane = row / taps;
-      const int64_t kd = tap / (w.kernel[1] * w.kernel[2]), kh = tap / w.kernel[2] % w.kernel[1], kw = tap % w.kernel[2];
-      const float* image = from + plane * w.in_count();
-      float* line = to + row * places;
-      for (int64_t d = 0; d < w.out[0]; ++d) {
-        const int64_t z = d * w.stride[0] + kd * w.dilation[0] - w.before[0];
-        for (int64_t h = 0; h < w.out[1]; ++h) {
-          const int64_t y = h * w.stride[1] + kh * w.dilation[1] - w.before[1];
-          const bool inside = z >= 0 && z < w.size[0] && y >= 0 && y < w.size[1];
-          for (int64_t i = 0; i < w.out[2]; ++i) {
-            const int64_t at = i * w.stride[2] + kw * w.dilation[2] - w.before[2];
-            *line++ = inside && at >= 0 && at < w.size[2] ? image[(z * w.size[1] + y) * w.size[2] + at] : 0;
-          }
-        }
-      }
-    }
-  });
+  parallel_for(batch * channels * taps, std::max<int64_t>(1, 16384 / std::max<int64_t>(places, 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   const int64_t tap = row % taps, plane = row / taps;
+                   const int64_t kd = tap / (w.kernel[1] * w.kernel[2]), kh = tap / w.kernel[2] % w.kernel[1],
+                                 kw = tap % w.kernel[2];
+                   const float* image = from + plane * w.in_count();
+                   float* line = to + row * places;
+                   for (int64_t d = 0; d < w.out[0]; ++d) {
+                     const int64_t z = d * w.stride[0] + kd * w.dilation[0] - w.before[0];
+                     for (int64_t h = 0; h < w.out[1]; ++h) {
+                       const int64_t y = h * w.stride[1] + kh * w.dilation[1] - w.before[1];
+                       const bool inside = z >= 0 && z < w.size[0] && y >= 0 && y < w.size[1];
+                       for (int64_t i = 0; i < w.out[2]; ++i) {
+                         const int64_t at = i * w.stride[2] + kw * w.dilation[2] - w.before[2];
+                         *line++ =
+                             inside && at >= 0 && at < w.size[2] ? image[(z * w.size[1] + y) * w.size[2] + at] : 0;
+                       }
+                     }
+                   }
+                 }
+               });
   return out;
 }
 
 Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const Window& w, int64_t groups) {
   if (groups < 1 || weight.dim(0) % groups != 0 || x.dim(1) % groups != 0 || weight.dim(1) != x.dim(1) / groups) {
-    throw Error(ErrorCode::kShape, cat("x ", x.shape(), ", weight ", weight.shape(), " and ", groups, " groups do not fit"));
+    throw Error(ErrorCode::kShape,
+                cat("x ", x.shape(), ", weight ", weight.shape(), " and ", groups, " groups do not fit"));
   }
-  if (bias.defined() && bias.shape() != Shape{weight.dim(0)}) throw Error(ErrorCode::kShape, cat("bias ", bias.shape(), " for weight ", weight.shape()));
+  if (bias.defined() && bias.shape() != Shape{weight.dim(0)})
+    throw Error(ErrorCode::kShape, cat("bias ", bias.shape(), " for weight ", weight.shape()));
   if (w.spatial < 3) {
     Tensor image = x;
     // The kernels pad both sides alike.
@@ -109,7 +120,8 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const
     }
     const bool flat = w.spatial == 1;
     const Tensor image4 = flat ? unsqueeze(image, 2) : image, weight4 = flat ? unsqueeze(weight, 2) : weight;
-    const Tensor out = conv2d(image4, weight4, bias, {{w.stride[1], w.stride[2]}, {pad_h, pad_w}, {w.dilation[1], w.dilation[2]}, groups});
+    const Tensor out = conv2d(image4, weight4, bias,
+                              {{w.stride[1], w.stride[2]}, {pad_h, pad_w}, {w.dilation[1], w.dilation[2]}, groups});
     return flat ? squeeze(out, 2) : out;
   }
   // Three dimensions: a product with the columns of all windows.

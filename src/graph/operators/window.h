@@ -13,7 +13,8 @@ namespace wick::graph {
 // seen as three whose first have size 1.
 struct Window {
   int spatial = 0;  // dimensions that the tensor has
-  std::array<int64_t, 3> size{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, before{}, after{}, out{1, 1, 1};
+  std::array<int64_t, 3> size{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, before{}, after{},
+      out{1, 1, 1};
 
   int64_t out_count() const { return out[0] * out[1] * out[2]; }
   int64_t in_count() const { return size[0] * size[1] * size[2]; }

@@ -24,7 +24,8 @@ void skip_identities(Graph& graph, const KeepNames& keep) {
   for (const Node& node : graph.nodes) {
     const bool drops = node.op == "Dropout" && (node.inputs.size() < 3 || node.inputs[2] == kAbsent) &&
                        (node.outputs.size() < 2 || node.outputs[1] == kAbsent);
-    if (!node.domain.empty() || (node.op != "Identity" && !drops) || node.outputs.empty() || node.inputs.empty()) continue;
+    if (!node.domain.empty() || (node.op != "Identity" && !drops) || node.outputs.empty() || node.inputs.empty())
+      continue;
     const ValueId in = node.inputs[0], out = node.outputs[0];
     if (in == kAbsent || out == kAbsent || keep.contains(graph.values[out].name)) continue;
     replace_uses(graph, out, in);
@@ -58,7 +59,8 @@ void run_passes(Graph& graph, const KeepNames& keep) {
   fold_constants(graph, keep);
   remove_dead_nodes(graph, keep);
   each_body(graph, [&](Graph& body) { run_passes(body, keep); });
-  for (const auto pass : {fuse_batch_norms, fuse_activations, fuse_gelu, fuse_layer_norms, fuse_attention, fuse_biases, fuse_product_activations}) {
+  for (const auto pass : {fuse_batch_norms, fuse_activations, fuse_gelu, fuse_layer_norms, fuse_attention, fuse_biases,
+                          fuse_product_activations}) {
     pass(graph, keep);
   }
   remove_dead_nodes(graph, keep);

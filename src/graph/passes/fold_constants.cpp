@@ -63,7 +63,8 @@ void fold_constants(Graph& graph, const KeepNames& keep) {
   for (Node& node : graph.nodes) {
     bool constant = !node.implementation->is_random;
     for (const ValueId id : node.inputs) constant = constant && (id == kAbsent || graph.values[id].is_constant);
-    for (const ValueId id : node.outputs) constant = constant && (id == kAbsent || !keep.contains(graph.values[id].name));
+    for (const ValueId id : node.outputs)
+      constant = constant && (id == kAbsent || !keep.contains(graph.values[id].name));
     bool folded = false;
     if (constant) fold_node(graph, node, folded);
     if (folded) continue;

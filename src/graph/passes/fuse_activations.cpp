@@ -77,7 +77,8 @@ void fuse_batch_norms(Graph& graph, const KeepNames& keep) {
     const Tensor& weight = graph.constant(conv->inputs[1])->tensor();
     for (size_t i = 0; i < 4; ++i) {
       parts[i] = graph.constant(node.inputs[i + 1]);
-      plain = plain && parts[i] && parts[i]->type() == ElementType::kF32 && weight.rank() > 2 && parts[i]->shape() == Shape{weight.dim(0)};
+      plain = plain && parts[i] && parts[i]->type() == ElementType::kF32 && weight.rank() > 2 &&
+              parts[i]->shape() == Shape{weight.dim(0)};
     }
     const bool has_bias = conv->inputs.size() > 2 && conv->inputs[2] != kAbsent;
     const Value* bias = has_bias ? graph.constant(conv->inputs[2]) : nullptr;
@@ -134,10 +135,14 @@ void fuse_biases(Graph& graph, const KeepNames& keep) {
   for (Node& node : graph.nodes) {
     if (!node.domain.empty() || node.op != "Add") continue;
     ValueId product = kAbsent, bias = kAbsent;
-    if (!pattern.either(node, [&](ValueId id) { return pattern.only_maker(id, "MatMul") != nullptr; }, product, bias)) continue;
+    if (!pattern.either(
+            node, [&](ValueId id) { return pattern.only_maker(id, "MatMul") != nullptr; }, product, bias))
+      continue;
     Node* matmul = pattern.only_maker(product, "MatMul");
     const Value *weight = graph.constant(matmul->inputs[1]), *vector = graph.constant(bias);
-    if (!weight || !vector || matmul->inputs.size() != 2 || weight->type() != ElementType::kF32 || vector->type() != ElementType::kF32) continue;
+    if (!weight || !vector || matmul->inputs.size() != 2 || weight->type() != ElementType::kF32 ||
+        vector->type() != ElementType::kF32)
+      continue;
     if (weight->shape().rank() != 2 || vector->shape() != Shape{weight->shape()[1]}) continue;
     const std::vector<ValueId> inputs{matmul->inputs[0], matmul->inputs[1], bias};
     pattern.drop(matmul);

@@ -37,15 +37,17 @@ bool match(Pattern& pattern, Node& last, std::vector<std::pair<ValueId, Node*>>&
     nodes.push_back(div);
   } else if (Node* mul = pattern.only_maker(at, "Mul")) {
     ValueId factor = kAbsent, rest = kAbsent;
-    if (!pattern.either(*mul, [&](ValueId v) { return pattern.number(v).has_value(); }, factor, rest)) return false;
+    if (!pattern.either(
+            *mul, [&](ValueId v) { return pattern.number(v).has_value(); }, factor, rest))
+      return false;
     scale = *pattern.number(factor);
     if (scale == 0) return false;
     at = rest;
     nodes.push_back(mul);
   }
   Node* product = pattern.only_maker(at, "MatMul");
-  if (!product || product->inputs.size() != 2 || !has_rank_4(pattern, product->inputs[1]) || !has_rank_4(pattern, product->inputs[0]) ||
-      !has_rank_4(pattern, last.inputs[1])) {
+  if (!product || product->inputs.size() != 2 || !has_rank_4(pattern, product->inputs[1]) ||
+      !has_rank_4(pattern, product->inputs[0]) || !has_rank_4(pattern, last.inputs[1])) {
     return false;
   }
   nodes.push_back(product);
@@ -56,7 +58,9 @@ bool match(Pattern& pattern, Node& last, std::vector<std::pair<ValueId, Node*>>&
   std::vector<ValueId> inputs{query, key, value};
   if (mask != kAbsent) inputs.push_back(mask);
   const ValueId transposed = product->inputs[1];
-  pattern.become(last, "Attention", std::move(inputs), {float_attribute("scale", static_cast<float>(scale)), int_attribute("transposed_key", transposed)}, 23);
+  pattern.become(last, "Attention", std::move(inputs),
+                 {float_attribute("scale", static_cast<float>(scale)), int_attribute("transposed_key", transposed)},
+                 23);
   return true;
 }
 

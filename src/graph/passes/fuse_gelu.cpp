@@ -10,7 +10,9 @@ ValueId match_erf(const Pattern& pattern, ValueId id, std::vector<Node*>& nodes)
   Node* add = pattern.only_maker(id, "Add");
   if (!add) return kAbsent;
   ValueId erf_value = kAbsent, one = kAbsent;
-  if (!pattern.either(*add, [&](ValueId v) { return pattern.only_maker(v, "Erf") != nullptr; }, erf_value, one)) return kAbsent;
+  if (!pattern.either(
+          *add, [&](ValueId v) { return pattern.only_maker(v, "Erf") != nullptr; }, erf_value, one))
+    return kAbsent;
   if (!pattern.is_number(one, 1)) return kAbsent;
   Node* erf = pattern.only_maker(erf_value, "Erf");
   const ValueId scaled = erf->inputs[0];
@@ -21,7 +23,9 @@ ValueId match_erf(const Pattern& pattern, ValueId id, std::vector<Node*>& nodes)
   }
   Node* mul = pattern.only_maker(scaled, "Mul");
   ValueId factor = kAbsent, x = kAbsent;
-  if (!mul || !pattern.either(*mul, [&](ValueId v) { return pattern.is_number(v, std::sqrt(0.5)); }, factor, x)) return kAbsent;
+  if (!mul || !pattern.either(
+                  *mul, [&](ValueId v) { return pattern.is_number(v, std::sqrt(0.5)); }, factor, x))
+    return kAbsent;
   nodes.push_back(mul);
   return x;
 }
@@ -45,14 +49,18 @@ bool match(Pattern& pattern, Node& last) {
       const ValueId found = match_erf(pattern, a, nodes);
       Node* half = pattern.only_maker(b, "Mul");
       ValueId number = kAbsent, rest = kAbsent;
-      if (found != kAbsent && half && pattern.either(*half, [&](ValueId v) { return pattern.is_number(v, 0.5); }, number, rest) && rest == found) {
+      if (found != kAbsent && half &&
+          pattern.either(
+              *half, [&](ValueId v) { return pattern.is_number(v, 0.5); }, number, rest) &&
+          rest == found) {
         nodes.push_back(half);
         x = found;
       }
       if (x == kAbsent) {
         nodes.clear();
         Node* outer = pattern.only_maker(a, "Mul");
-        if (outer && pattern.either(*outer, [&](ValueId v) { return pattern.is_number(v, 0.5); }, number, rest)) {
+        if (outer && pattern.either(
+                         *outer, [&](ValueId v) { return pattern.is_number(v, 0.5); }, number, rest)) {
           nodes = {outer};
           const ValueId inside = match_erf(pattern, rest, nodes);
           if (inside != kAbsent && inside == b) x = inside;

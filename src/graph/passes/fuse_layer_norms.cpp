@@ -23,16 +23,24 @@ bool match(Pattern& pattern, Node& last) {
   Graph& graph = pattern.graph();
   if (!last.domain.empty() || last.op != "Add") return false;
   ValueId scaled = kAbsent, bias = kAbsent, divided = kAbsent, scale = kAbsent;
-  if (!pattern.either(last, [&](ValueId v) { return pattern.only_maker(v, "Mul") != nullptr; }, scaled, bias)) return false;
+  if (!pattern.either(
+          last, [&](ValueId v) { return pattern.only_maker(v, "Mul") != nullptr; }, scaled, bias))
+    return false;
   Node* mul = pattern.only_maker(scaled, "Mul");
-  if (!pattern.either(*mul, [&](ValueId v) { return pattern.only_maker(v, "Div") != nullptr; }, divided, scale)) return false;
+  if (!pattern.either(
+          *mul, [&](ValueId v) { return pattern.only_maker(v, "Div") != nullptr; }, divided, scale))
+    return false;
   const Value *scales = graph.constant(scale), *biases = graph.constant(bias);
-  if (!scales || !biases || scales->type() != ElementType::kF32 || scales->shape().rank() != 1 || biases->shape() != scales->shape()) return false;
+  if (!scales || !biases || scales->type() != ElementType::kF32 || scales->shape().rank() != 1 ||
+      biases->shape() != scales->shape())
+    return false;
   Node* div = pattern.only_maker(divided, "Div");
   Node* root = pattern.only_maker(div->inputs[1], "Sqrt");
   Node* sum = root ? pattern.only_maker(root->inputs[0], "Add") : nullptr;
   ValueId epsilon = kAbsent, variance = kAbsent;
-  if (!sum || !pattern.either(*sum, [&](ValueId v) { return pattern.number(v).has_value(); }, epsilon, variance)) return false;
+  if (!sum || !pattern.either(
+                  *sum, [&](ValueId v) { return pattern.number(v).has_value(); }, epsilon, variance))
+    return false;
   Node* mean = pattern.only_maker(variance, "ReduceMean");
   if (!mean || !is_row_mean(graph, *mean)) return false;
   const ValueId centred = div->inputs[0];
@@ -48,7 +56,8 @@ bool match(Pattern& pattern, Node& last) {
   for (Node* node : {mul, div, root, sum, mean, square}) pattern.drop(node);
   const ValueId x = sub->inputs[0];
   pattern.become(last, "LayerNormalization", {x, scale, bias},
-                 {int_attribute("axis", -1), float_attribute("epsilon", static_cast<float>(*pattern.number(epsilon)))}, 17);
+                 {int_attribute("axis", -1), float_attribute("epsilon", static_cast<float>(*pattern.number(epsilon)))},
+                 17);
   return true;  // what made d goes with the dead nodes, if nobody else reads it
 }
 

@@ -15,7 +15,9 @@ Node* Pattern::maker(ValueId id, std::string_view op) const {
 
 Node* Pattern::only_maker(ValueId id, std::string_view op) const { return is_free(id) ? maker(id, op) : nullptr; }
 
-bool Pattern::is_free(ValueId id) const { return id != kAbsent && uses_[id] == 1 && !keep_.contains(graph_.values[id].name); }
+bool Pattern::is_free(ValueId id) const {
+  return id != kAbsent && uses_[id] == 1 && !keep_.contains(graph_.values[id].name);
+}
 
 std::optional<double> Pattern::number(ValueId id) const {
   const Value* value = graph_.constant(id);
@@ -28,7 +30,8 @@ bool Pattern::is_number(ValueId id, double value, double tolerance) const {
   return found && std::fabs(*found - value) <= tolerance * std::fabs(value);
 }
 
-void Pattern::become(Node& node, std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes, int opset) {
+void Pattern::become(Node& node, std::string_view op, std::vector<ValueId> inputs, std::vector<Attribute> attributes,
+                     int opset) {
   node.op = op;
   node.domain.clear();
   node.opset = opset;
