@@ -43,6 +43,7 @@ void add_patch(CLI::App& app, Action& action);
 void add_steer(CLI::App& app, Action& action);
 void add_probe(CLI::App& app, Action& action);
 void add_models(CLI::App& app, Action& action);
+void add_onnx(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_man(CLI::App& app, Action& action);  // hidden: what installs the command calls it
 

@@ -112,6 +112,7 @@ int run(const std::vector<std::string>& given) {
   wick::add_tokenize(app, action);
   wick::add_template(app, action);
   wick::add_models(app, action);
+  wick::add_onnx(app, action);
   wick::add_verify(app, action);
   wick::add_perplexity(app, action);
   wick::add_see(app, action);

@@ -9,9 +9,14 @@ std::string npy_bytes(const Tensor& tensor) {
   if (tensor.dtype() != DType::kF32) {
     throw Error(ErrorCode::kInvalidArgument, cat("a .npy file of ", tensor.dtype(), " is asked for, expected f32"));
   }
+  const Tensor rows = tensor.contiguous();
+  return npy_bytes("<f4", tensor.shape(), {rows.raw(), static_cast<size_t>(rows.numel()) * sizeof(float)});
+}
+
+std::string npy_bytes(std::string_view type, const Shape& dims, std::span<const std::byte> elements) {
   std::string shape;
-  for (int d = 0; d < tensor.rank(); ++d) shape += cat(tensor.dim(d), ",");
-  std::string header = cat("{'descr': '<f4', 'fortran_order': False, 'shape': (", shape, "), }");
+  for (const int64_t size : dims) shape += cat(size, ",");
+  std::string header = cat("{'descr': '", type, "', 'fortran_order': False, 'shape': (", shape, "), }");
   constexpr size_t kBefore = 10, kAlignment = 64;
   header.append(kAlignment - (kBefore + header.size() + 1) % kAlignment, ' ');
   header += '\n';
@@ -19,8 +24,7 @@ std::string npy_bytes(const Tensor& tensor) {
   bytes += static_cast<char>(header.size() & 0xFF);
   bytes += static_cast<char>(header.size() >> 8);
   bytes += header;
-  const Tensor rows = tensor.contiguous();
-  return bytes.append(reinterpret_cast<const char*>(rows.raw()), static_cast<size_t>(rows.numel()) * sizeof(float));
+  return bytes.append(reinterpret_cast<const char*>(elements.data()), elements.size());
 }
 
 }  // namespace wick

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "tensor/arena.h"
+#include "tensor/reuse_pool.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -60,6 +61,17 @@ Ref<Storage> Storage::allocate(uint64_t bytes, Device device) {
     return Ref<Storage>::adopt(new Storage(data, bytes, device, destroy_device));
   }
   if (Arena* arena = Arena::current()) return arena->allocate(bytes, device);
+  if (ReusePool* pool = ReusePool::current()) {
+    ReuseBlock* block = pool->take(sizeof(Storage) + bytes);
+    std::byte* place = ReusePool::bytes_of(block);
+    auto* storage = new (place) Storage(place + sizeof(Storage), bytes, device, [](Storage* self) {
+      auto* home = static_cast<ReuseBlock*>(self->context_);
+      self->~Storage();
+      ReusePool::give_back(home);
+    });
+    storage->context_ = block;
+    return Ref<Storage>::adopt(storage);
+  }
   std::byte* memory = allocate_host(sizeof(Storage) + bytes);
   return Ref<Storage>::adopt(new (memory) Storage(memory + sizeof(Storage), bytes, device, destroy_heap));
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "fuzz/onnx_harness.h"
 #include "fuzz/template_harness.h"
 #include "support/damaged_files.h"
 #include "support/hostile_templates.h"
@@ -122,6 +123,10 @@ int main(int argc, char** argv) {
   write_texts(folder / "grammar", kGrammars);
   write_texts(folder / "schema", kSchemas);
   write_templates(folder / "template");
+  const auto graphs = wick::onnx_seeds();
+  std::filesystem::create_directories(folder / "onnx");
+  for (size_t i = 0; i < graphs.size(); ++i)
+    std::ofstream(folder / "onnx" / std::to_string(i), std::ios::binary) << graphs[i];
   write_texts(folder / "api_request", kRequests);
   write_pictures(folder / "picture");
 }
