@@ -21,9 +21,9 @@
 namespace wick {
 namespace {
 
-class Reader {
+class GgufReader {
  public:
-  explicit Reader(const GgufVocabulary& gguf) : gguf_(gguf) {
+  explicit GgufReader(const GgufVocabulary& gguf) : gguf_(gguf) {
     parts_->vocabulary = std::make_shared<Vocabulary>(cat(gguf.source, ": 'tokenizer.ggml.tokens'"));
   }
 
@@ -291,6 +291,6 @@ class Reader {
 
 }  // namespace
 
-Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) { return Tokenizer(Reader(vocabulary).read()); }
+Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) { return Tokenizer(GgufReader(vocabulary).read()); }
 
 }  // namespace wick

@@ -15,9 +15,9 @@
 namespace wick {
 namespace {
 
-class Reader {
+class DocumentReader {
  public:
-  explicit Reader(const TokenizerDocument& document)
+  explicit DocumentReader(const TokenizerDocument& document)
       : document_(document), name_(document.source()), settings_(document.settings()) {}
 
   std::shared_ptr<const TokenizerParts> read() {
@@ -222,7 +222,7 @@ class Reader {
 }  // namespace
 
 std::shared_ptr<const TokenizerParts> tokenizer_parts(const TokenizerDocument& document) {
-  return Reader(document).read();
+  return DocumentReader(document).read();
 }
 
 Tokenizer Tokenizer::from_json(std::string_view json, const std::string& name) {

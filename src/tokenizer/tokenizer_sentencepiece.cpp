@@ -88,9 +88,9 @@ enum ModelType : uint64_t { kUnigram = 1, kBpe = 2, kWord = 3, kChar = 4 };
 
 // ModelProto: 1 pieces {1 text, 2 score, 3 type}, 2 trainer {3 model type, 40-43 ids of unk, bos, eos, pad},
 // 3 normalizer {2 charsmap, 3 add_dummy_prefix, 4 remove_extra_whitespaces}
-class Reader {
+class SentencePieceReader {
  public:
-  explicit Reader(const std::string& name) : name_(name) {
+  explicit SentencePieceReader(const std::string& name) : name_(name) {
     parts_->vocabulary = std::make_shared<Vocabulary>(name);
     settings_.remove_extra_whitespaces = true;
   }
@@ -270,11 +270,11 @@ Tokenizer load_marian(const std::filesystem::path& folder) {
   const std::string name = (folder / "source.spm").string();
   const auto file = MappedFile::open(name);
   const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  return Tokenizer(Reader(name).read_with_ids(bytes, Json::load(folder / "vocab.json")));
+  return Tokenizer(SentencePieceReader(name).read_with_ids(bytes, Json::load(folder / "vocab.json")));
 }
 
 Tokenizer Tokenizer::from_sentencepiece(std::string_view bytes, const std::string& name) {
-  return Tokenizer(Reader(name).read(bytes));
+  return Tokenizer(SentencePieceReader(name).read(bytes));
 }
 
 }  // namespace wick

@@ -10,8 +10,8 @@
 namespace wick::grammar {
 namespace {
 
-constexpr size_t kMaxNodes = size_t{1} << 19;
-constexpr size_t kMaxEdges = size_t{1} << 20;
+constexpr size_t kMaxNfaStates = size_t{1} << 19;
+constexpr size_t kMaxNfaEdges = size_t{1} << 20;
 constexpr int kMaxDepth = 2000;  // of nested expressions
 
 class NfaBuilder {
@@ -41,7 +41,7 @@ class NfaBuilder {
   }
 
   uint32_t add_node(uint32_t rule) {
-    if (nfa_.node_count() >= kMaxNodes) throw too_large(cat("more than ", kMaxNodes, " states"));
+    if (nfa_.node_count() >= kMaxNfaStates) throw too_large(cat("more than ", kMaxNfaStates, " states"));
     nfa_.first_edge.push_back(kNone);
     nfa_.node_rule.push_back(rule);
     return static_cast<uint32_t>(nfa_.node_count() - 1);
@@ -49,7 +49,7 @@ class NfaBuilder {
   uint32_t add_node() { return add_node(rule_); }
 
   void add_edge(uint32_t from, NfaEdge edge) {
-    if (nfa_.edges.size() >= kMaxEdges) throw too_large(cat("more than ", kMaxEdges, " transitions"));
+    if (nfa_.edges.size() >= kMaxNfaEdges) throw too_large(cat("more than ", kMaxNfaEdges, " transitions"));
     edge.next = nfa_.first_edge[from];
     nfa_.first_edge[from] = static_cast<uint32_t>(nfa_.edges.size());
     nfa_.edges.push_back(edge);

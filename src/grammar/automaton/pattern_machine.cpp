@@ -8,7 +8,7 @@
 namespace wick::grammar {
 namespace {
 
-constexpr size_t kMaxNodes = 20000;
+constexpr size_t kMaxPatternNodes = 20000;
 constexpr size_t kMaxStates = 20000;
 constexpr size_t kMaxThreads = 50'000'000;  // in all states that are met
 
@@ -49,7 +49,7 @@ Error PatternMachine::too_large() const {
 }
 
 uint32_t PatternMachine::add_node() {
-  if (nodes_.size() >= kMaxNodes) throw too_large();
+  if (nodes_.size() >= kMaxPatternNodes) throw too_large();
   nodes_.emplace_back();
   return static_cast<uint32_t>(nodes_.size() - 1);
 }
@@ -197,7 +197,7 @@ std::vector<PatternMachine::Thread> PatternMachine::closure(const State& state, 
         }
       }
       if (!see(reached)) continue;
-      if (threads.size() >= kMaxNodes) throw too_large();
+      if (threads.size() >= kMaxPatternNodes) throw too_large();
       threads.push_back(std::move(reached));
     }
   }

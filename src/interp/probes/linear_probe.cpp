@@ -23,23 +23,23 @@ namespace {
 
 constexpr const char *kPoint = "wick.point", *kRow = "wick.row", *kLabels = "wick.labels";
 
-Error bad(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("probe: ", what)}; }
+Error bad_probe(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("probe: ", what)}; }
 
 void check(const Tensor& rows, std::span<const int64_t> labels, int64_t classes, const ProbeOptions& options) {
   if (rows.rank() != 2 || rows.dim(0) != static_cast<int64_t>(labels.size()) || rows.numel() == 0) {
-    throw bad(cat("the rows are ", rows.shape(), " for ", labels.size(), " labels"));
+    throw bad_probe(cat("the rows are ", rows.shape(), " for ", labels.size(), " labels"));
   }
-  if (classes < 2) throw bad(cat(classes, " classes are asked for, expected at least 2"));
+  if (classes < 2) throw bad_probe(cat(classes, " classes are asked for, expected at least 2"));
   for (const int64_t label : labels) {
-    if (label < 0 || label >= classes) throw bad(cat("label ", label, " is outside 0 to ", classes - 1));
+    if (label < 0 || label >= classes) throw bad_probe(cat("label ", label, " is outside 0 to ", classes - 1));
   }
-  if (options.steps < 1) throw bad(cat(options.steps, " steps are asked for"));
+  if (options.steps < 1) throw bad_probe(cat(options.steps, " steps are asked for"));
   if (!(options.test_share >= 0 && options.test_share < 1)) {
-    throw bad(cat("a test share of ", options.test_share, " is asked for, expected 0 to 1"));
+    throw bad_probe(cat("a test share of ", options.test_share, " is asked for, expected 0 to 1"));
   }
   const std::vector<float> values = rows.to_vector<float>();
   if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) {
-    throw bad("the rows have values that are not finite");
+    throw bad_probe("the rows have values that are not finite");
   }
 }
 
@@ -138,7 +138,7 @@ LinearProbe LinearProbe::train(const Tensor& given, std::span<const int64_t> lab
 
 Tensor LinearProbe::probabilities(const Tensor& rows) const {
   if (rows.rank() != 2 || rows.dim(1) != weight_.dim(1)) {
-    throw bad(cat("the rows are ", rows.shape(), ", expected [n, ", weight_.dim(1), "]"));
+    throw bad_probe(cat("the rows are ", rows.shape(), ", expected [n, ", weight_.dim(1), "]"));
   }
   return softmax(add(matmul(rows.to_dtype(DType::kF32), transpose(weight_, 0, 1)), bias_), -1);
 }

@@ -25,7 +25,7 @@ struct SparseAutoencoder::State {
 
 namespace {
 
-Error bad(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("sparse autoencoder: ", what)}; }
+Error bad_autoencoder(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("sparse autoencoder: ", what)}; }
 
 // Zeros all but the k largest of a row; of equal values the first.
 void keep_top(std::span<float> row, int64_t k) {
@@ -56,10 +56,10 @@ Tensor at_positions(const Tensor& values, const Tensor& changed, const HookMomen
 SparseAutoencoder::SparseAutoencoder(Kind kind, Weights weights, std::string hook_name, bool apply_b_dec_to_input,
                                      int64_t k) {
   const Tensor& w_enc = weights.w_enc;
-  if (!w_enc.defined() || w_enc.rank() != 2 || w_enc.numel() == 0) throw bad("W_enc is not [d_in, d_sae]");
+  if (!w_enc.defined() || w_enc.rank() != 2 || w_enc.numel() == 0) throw bad_autoencoder("W_enc is not [d_in, d_sae]");
   const auto expect = [&](const char* name, const Tensor& tensor, const Shape& shape) {
     if (tensor.defined() && tensor.shape() == shape && tensor.dtype() == DType::kF32) return;
-    throw bad(cat(name, " is ", tensor.defined() ? cat(tensor.dtype(), " ", tensor.shape()) : "missing",
+    throw bad_autoencoder(cat(name, " is ", tensor.defined() ? cat(tensor.dtype(), " ", tensor.shape()) : "missing",
                   ", expected f32 ", shape));
   };
   const int64_t in = w_enc.dim(0), features = w_enc.dim(1);
@@ -68,10 +68,10 @@ SparseAutoencoder::SparseAutoencoder(Kind kind, Weights weights, std::string hoo
   expect("W_dec", weights.w_dec, {features, in});
   expect("b_dec", weights.b_dec, {in});
   if (kind == Kind::kJumpRelu) expect("threshold", weights.threshold, {features});
-  if (kind == Kind::kTopK && (k < 1 || k > features)) throw bad(cat("k is ", k, ", expected 1 to ", features));
+  if (kind == Kind::kTopK && (k < 1 || k > features)) throw bad_autoencoder(cat("k is ", k, ", expected 1 to ", features));
   const HookSite site = HookSite::parse(hook_name);
   if (is_per_layer(site.point) && site.layer == HookSite::kEveryLayer)
-    throw bad(cat("'", hook_name, "' is no one layer"));
+    throw bad_autoencoder(cat("'", hook_name, "' is no one layer"));
   state_ = std::make_shared<State>(State{kind, std::move(weights), std::move(hook_name), apply_b_dec_to_input, k});
 }
 
@@ -85,7 +85,7 @@ int64_t SparseAutoencoder::k() const { return state_->k; }
 
 Tensor SparseAutoencoder::encode(const Tensor& rows) const {
   if (rows.rank() != 2 || rows.dim(1) != inputs()) {
-    throw bad(cat("the rows are ", rows.shape(), ", expected [n, ", inputs(), "]"));
+    throw bad_autoencoder(cat("the rows are ", rows.shape(), ", expected [n, ", inputs(), "]"));
   }
   const Weights& w = state_->weights;
   const Tensor host = rows.to_device(Device::cpu()).to_dtype(DType::kF32);
@@ -105,14 +105,14 @@ Tensor SparseAutoencoder::encode(const Tensor& rows) const {
 
 Tensor SparseAutoencoder::decode(const Tensor& features) const {
   if (features.rank() != 2 || features.dim(1) != this->features()) {
-    throw bad(cat("the features are ", features.shape(), ", expected [n, ", this->features(), "]"));
+    throw bad_autoencoder(cat("the features are ", features.shape(), ", expected [n, ", this->features(), "]"));
   }
   return add(matmul(features.to_dtype(DType::kF32), state_->weights.w_dec), state_->weights.b_dec);
 }
 
 void SparseAutoencoder::check_feature(int64_t feature) const {
   if (feature >= 0 && feature < features()) return;
-  throw bad(cat("feature ", feature, " is asked for, there are ", features()));
+  throw bad_autoencoder(cat("feature ", feature, " is asked for, there are ", features()));
 }
 
 Tensor SparseAutoencoder::direction(int64_t feature) const {
@@ -124,7 +124,7 @@ Tensor SparseAutoencoder::direction(int64_t feature) const {
 
 std::vector<SaeFeature> SparseAutoencoder::strongest(const Tensor& features, int64_t row, int64_t top) {
   if (features.rank() != 2 || row < 0 || row >= features.dim(0)) {
-    throw bad(cat("row ", row, " of features ", features.shape(), " is asked for"));
+    throw bad_autoencoder(cat("row ", row, " of features ", features.shape(), " is asked for"));
   }
   const Tensor host = features.contiguous();
   const float* values = host.data<float>() + row * host.dim(1);
@@ -167,7 +167,7 @@ HookSpec& SparseAutoencoder::ablate(HookSpec& spec, std::vector<int64_t> feature
 
 HookSpec& SparseAutoencoder::steer(HookSpec& spec, int64_t feature, float strength,
                                    std::vector<int64_t> positions) const {
-  if (!std::isfinite(strength)) throw bad(cat("a strength of ", strength, " is asked for"));
+  if (!std::isfinite(strength)) throw bad_autoencoder(cat("a strength of ", strength, " is asked for"));
   std::vector<float> values = direction(feature).to_vector<float>();
   for (float& x : values) x *= strength;
   return spec.add(hook_name(), from_vector(values, {inputs()}), {std::move(positions), {}});

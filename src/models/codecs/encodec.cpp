@@ -15,7 +15,7 @@
 namespace wick {
 namespace {
 
-constexpr size_t kPieceFrames = 16;
+constexpr size_t kEncodecPieceFrames = 16;
 
 struct EncodecConfig {
   SeanetConfig seanet;
@@ -94,7 +94,7 @@ class Encodec final : public Codec {
     std::vector<float> push(std::span<const int32_t> codes) override {
       check_codes(codes, books_, model_.facts_.codebook_size);
       std::vector<float> samples;
-      const size_t piece = kPieceFrames * static_cast<size_t>(books_);
+      const size_t piece = kEncodecPieceFrames * static_cast<size_t>(books_);
       for (size_t at = 0; at < codes.size(); at += piece) {
         const auto part = codes.subspan(at, std::min(piece, codes.size() - at));
         const ArenaScope scope(arena_);

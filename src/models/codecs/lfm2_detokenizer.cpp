@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "models/codecs/codecs.h"
 #include "models/codecs/quantizer.h"
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "models/families/families.h"
 #include "models/load_parts.h"
 #include "models/read_count.h"

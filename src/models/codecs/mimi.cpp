@@ -10,7 +10,7 @@ namespace wick {
 namespace {
 
 constexpr int64_t kUpTaps = 4;
-constexpr size_t kPieceFrames = 4;  // decoded at once: what they need stays small
+constexpr size_t kMimiPieceFrames = 4;  // decoded at once: what they need stays small
 
 class Mimi final : public Codec {
  public:
@@ -58,7 +58,7 @@ class Mimi final : public Codec {
     std::vector<float> push(std::span<const int32_t> codes) override {
       check_codes(codes, books_, model_.facts_.codebook_size);
       std::vector<float> samples;
-      const size_t piece = kPieceFrames * static_cast<size_t>(books_);
+      const size_t piece = kMimiPieceFrames * static_cast<size_t>(books_);
       for (size_t at = 0; at < codes.size(); at += piece) {
         const ArenaScope scope(arena_);
         const Tensor rows = model_.quantizer_.decode(codes.subspan(at, std::min(piece, codes.size() - at)), books_);

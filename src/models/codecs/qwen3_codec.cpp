@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kOuterTaps = 7, kPreTaps = 3, kDepthTaps = 7;
 constexpr int64_t kDilations[] = {1, 3, 9};
-constexpr size_t kPieceFrames = 4;  // decoded at once: what they need stays small
+constexpr size_t kQwen3PieceFrames = 4;  // decoded at once: what they need stays small
 
 struct DecoderSizes {
   CodecTransformerConfig transformer;
@@ -261,7 +261,7 @@ class Qwen3Codec final : public Codec {
       const CodecFacts& facts = model_.facts_;
       check_codes(codes, facts.codebooks, facts.codebook_size);
       std::vector<float> samples;
-      const size_t piece = kPieceFrames * static_cast<size_t>(facts.codebooks);
+      const size_t piece = kQwen3PieceFrames * static_cast<size_t>(facts.codebooks);
       for (size_t at = 0; at < codes.size(); at += piece) {
         const ArenaScope scope(arena_);
         const std::vector<float> part =

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "formats/weights.h"
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "nn/attention.h"
 #include "nn/mlp.h"
 #include "speech/lfm2_audio/fast_conformer.h"

@@ -6,7 +6,7 @@
 
 #include "formats/weights.h"
 #include "models/codecs/codec.h"
-#include "models/decoder.h"
+#include "models/decoder/decoder.h"
 #include "models/load_model.h"
 #include "speech/qwen3_tts/speaker_encoder.h"
 #include "speech/qwen3_tts/tts_config.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "models/decoder_config.h"
+#include "models/decoder/decoder_config.h"
 
 namespace wick {
 

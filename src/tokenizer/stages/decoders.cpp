@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxDecoderDepth = 32;
 constexpr std::string_view kReplacement = "\uFFFD";
 
 using Next = DecodeStream::Next;
@@ -332,7 +332,7 @@ DecoderPtr read_strip(const Json& json) {
 
 void read_into(const Json& json, std::vector<DecoderPtr>& out, int depth) {
   const std::string& type = json.at("type").as_text();
-  if (depth > kMaxDepth) throw Error(ErrorCode::kBadFile, cat(json.place(), ": decoders are nested too deeply"));
+  if (depth > kMaxDecoderDepth) throw Error(ErrorCode::kBadFile, cat(json.place(), ": decoders are nested too deeply"));
   if (type == "Sequence") {
     for (const Json& step : json.at("decoders").as_array()) read_into(step, out, depth + 1);
   } else if (type == "ByteLevel") {

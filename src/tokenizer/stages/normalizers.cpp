@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxNormalizerDepth = 32;
 
 class UnicodeNormalizer : public Normalizer {
  public:
@@ -148,7 +148,7 @@ class SequenceNormalizer : public Normalizer {
 
 NormalizerPtr read_at_depth(const Json& json, int depth) {
   const std::string& type = json.at("type").as_text();
-  if (depth > kMaxDepth) throw Error(ErrorCode::kBadFile, cat(json.place(), ": normalizers are nested too deeply"));
+  if (depth > kMaxNormalizerDepth) throw Error(ErrorCode::kBadFile, cat(json.place(), ": normalizers are nested too deeply"));
   if (type == "Sequence") {
     std::vector<NormalizerPtr> steps;
     for (const Json& step : json.at("normalizers").as_array()) steps.push_back(read_at_depth(step, depth + 1));

@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxPreTokenizerDepth = 32;
 
 // What becomes of a match: "a-b" cut at "-" is a b, a - b, a- b, a -b; contiguous joins neighbouring matches.
 enum class Behavior : uint8_t { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
@@ -341,7 +341,7 @@ PreTokenizerPtr read_metaspace(const Json& json) {
 
 PreTokenizerPtr read_at_depth(const Json& json, bool bytes_for_model, int depth) {
   const std::string& type = json.at("type").as_text();
-  if (depth > kMaxDepth) throw Error(ErrorCode::kBadFile, cat(json.place(), ": pre-tokenizers are nested too deeply"));
+  if (depth > kMaxPreTokenizerDepth) throw Error(ErrorCode::kBadFile, cat(json.place(), ": pre-tokenizers are nested too deeply"));
   if (type == "Sequence") {
     std::vector<PreTokenizerPtr> steps;
     const Json::Array& items = json.at("pretokenizers").as_array();

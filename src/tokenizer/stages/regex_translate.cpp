@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-constexpr int kMaxDepth = 50;
+constexpr int kMaxClassDepth = 50;
 
 // White_Space without U+180E, which PCRE2 counts; and words as Unicode defines them.
 constexpr std::string_view kSpaceSet =
@@ -110,7 +110,7 @@ class Translator {
 
   // A class from '[' to its ']': nested classes are joined, intersections become a look ahead.
   std::string character_class(int depth) {
-    if (depth > kMaxDepth) throw bad("nests character classes too deeply");
+    if (depth > kMaxClassDepth) throw bad("nests character classes too deeply");
     ++at_;
     const bool negated = at_ < pattern_.size() && pattern_[at_] == '^';
     if (negated) ++at_;
