@@ -15,15 +15,6 @@ using Lock = std::lock_guard<std::mutex>;
 
 constexpr int64_t kSettledSteps = 8;  // passes after which an engine is taken to be used for long
 
-// All that run or wait.
-std::vector<std::shared_ptr<Task>> tasks_in(const Scheduler& scheduler) {
-  std::vector<std::shared_ptr<Task>> tasks;
-  for (const auto* list : {&scheduler.running(), &scheduler.waiting()}) {
-    for (const auto& sequence : *list) tasks.push_back(sequence->task);
-  }
-  return tasks;
-}
-
 Error no_memory(std::string_view what) { return {ErrorCode::kOutOfMemory, cat("there was no memory for ", what)}; }
 
 double seconds_between(EngineClock::time_point from, EngineClock::time_point to) {
@@ -50,6 +41,7 @@ bool Engine::step() {
   if (options_.locks_compute) computing.lock();
   const auto start = EngineClock::now();
   Tasks tasks;  // of the pass; outlive their sequences
+  if (is_in_doubt_) start_over();
   try {
     std::optional<Step> step = take_ahead();
     if (!step) step = plan();
@@ -67,11 +59,9 @@ bool Engine::step() {
   } catch (const Error& error) {
     fail_all(tasks, error);
   } catch (const std::bad_alloc&) {
-    if (tasks.empty()) {  // a plan was left halfway
-      const Lock lock(state_mutex_);
-      tasks = tasks_in(scheduler_);
-    }
+    is_in_doubt_ = true;
     fail_all(tasks, no_memory("a pass"));
+    start_over();
   }
   return true;
 }
@@ -241,6 +231,7 @@ void Engine::take_in() {
       tasks_.open(current_);
       current_->begin(*this);
     } catch (const std::bad_alloc&) {
+      current_->is_open = true;
       fail(current_, no_memory("the request"));
     }
   }
@@ -290,6 +281,24 @@ void Engine::fail_all(const Tasks& tasks, const Error& error) {
   for (const auto& task : tasks) fail(task, error);
   tasks_.notify();
   note_busy();
+}
+
+// Whoever has begun fails, and nothing is kept of what they had: it may have been left halfway.
+void Engine::start_over() {
+  Tasks tasks;
+  {
+    const Lock lock(state_mutex_);
+    for (const auto* list : {&scheduler_.running(), &scheduler_.waiting()}) {
+      for (const auto& sequence : *list) {
+        const bool has_begun = sequence->phase != SequencePhase::kWaiting || sequence->computed > 0;
+        if (has_begun || !sequence->blocks.empty()) tasks.push_back(sequence->task);
+      }
+    }
+  }
+  fail_all(tasks, no_memory("a pass"));
+  const Lock lock(state_mutex_);
+  memory_.forget();
+  is_in_doubt_ = false;
 }
 
 void Engine::close(const std::shared_ptr<Task>& task, bool is_sound) {

@@ -87,6 +87,7 @@ class Engine : private TaskHost {
   void end(const std::shared_ptr<Task>& task, StopReason reason);
   void fail(const std::shared_ptr<Task>& task, const Error& error);
   void fail_all(const Tasks& tasks, const Error& error);
+  void start_over();
   void close(const std::shared_ptr<Task>& task, bool is_sound = true);
   void remove(Sequence& sequence, bool is_sound);
   bool has_place_for(const std::string& client) const;
@@ -119,6 +120,7 @@ class Engine : private TaskHost {
   std::shared_ptr<Task> current_;  // whose sequences are added
   Arena arena_;
   FairMutex steps_mutex_;      // of those who wait
+  bool is_in_doubt_ = false;   // a step was left halfway for want of memory
   std::optional<Step> ahead_;  // the pass behind the last one, where it could be started before that one's outputs came
 };
 

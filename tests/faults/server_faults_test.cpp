@@ -1,8 +1,8 @@
 // A server at work while one call fails, for one call after the other: who was told that a request is accepted finds it
 // in the journal, and the next client is answered as if nothing had been. All allocations would take long: as many as
 // WICK_FAULTS says (default 60) are spread over them; 0 is all of them. Each is tried in a process of its own, since
-// some end it (nlohmann's JSON allocates where it frees; plans of the engine and the queue of background responses have
-// no way to go on without memory): then what was accepted has to be in the journal.
+// some end it (nlohmann's JSON allocates where it frees, and a strand of Boost.Asio frees what it could not allocate):
+// then what was accepted has to be in the journal.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -182,7 +182,7 @@ TEST(ServerFaults, Allocations) {
     std::filesystem::remove_all(path);
   }
   std::cout << ended << " of " << tried << " ended the process\n";
-  EXPECT_LT(ended, tried / 2);
+  EXPECT_LT(ended, tried / 4);
 }
 TEST(ServerFaults, FailingFiles) { fail_each(FaultKind::kFile, EIO, 0); }
 TEST(ServerFaults, AFullDisk) { fail_each(FaultKind::kFile, ENOSPC, 0); }

@@ -233,6 +233,7 @@ void BeamTask::end(StopReason reason) {
 
 void BeamTask::fail(const Error& error) {
   is_over_ = true;
+  if (first_listener_) listeners_.add(id, std::move(first_listener_));  // it has not begun
   listeners_.add_error(error);
 }
 

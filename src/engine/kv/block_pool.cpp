@@ -14,7 +14,17 @@ size_t blocks_for(int64_t tokens) { return static_cast<size_t>(kv_blocks_for(tok
 }  // namespace
 
 BlockPool::BlockPool(int64_t blocks) : uses_(static_cast<size_t>(blocks)), indexed_(static_cast<size_t>(blocks)) {
-  for (auto block = static_cast<int32_t>(blocks); block > 0; --block) free_.push_back(block - 1);
+  free_.reserve(uses_.size());
+  reset();
+}
+
+void BlockPool::reset() noexcept {
+  free_.clear();
+  for (auto block = static_cast<int32_t>(uses_.size()); block > 0; --block) free_.push_back(block - 1);
+  std::fill(uses_.begin(), uses_.end(), 0);
+  std::fill(indexed_.begin(), indexed_.end(), false);
+  idle_ = 0;
+  freed_ = taken_;
 }
 
 void BlockPool::check_used(int32_t block, const char* what) const {

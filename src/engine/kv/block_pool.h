@@ -17,6 +17,9 @@ class BlockPool {
   int64_t total() const { return static_cast<int64_t>(uses_.size()); }
   int64_t free() const { return static_cast<int64_t>(free_.size()); }
 
+  // All blocks are free, whoever had them.
+  void reset() noexcept;
+
   // A block with one user; empty when all are in use.
   std::optional<int32_t> try_take();
   // One more user of a block in use.

@@ -204,6 +204,12 @@ void KvMemory::release(Sequence& sequence, bool is_sound) {
   sequence.computed = 0;
 }
 
+void KvMemory::forget() noexcept {
+  if (index_) index_->forget();
+  pool_.reset();
+  swapped_bytes_ = 0;
+}
+
 void KvMemory::preempt(Sequence& sequence, double seconds_per_token) {
   const auto held =
       std::count_if(sequence.blocks.begin(), sequence.blocks.end(), [](int32_t block) { return block != kNoBlock; });

@@ -44,6 +44,10 @@ class KvMemory {
   // Gives everything back. `is_sound`: what was computed is known to others from now on.
   void release(Sequence& sequence, bool is_sound = true);
 
+  // Everything is free, and nothing is known of any text: after a failure that left this in disorder. No sequence may
+  // have anything.
+  void forget() noexcept;
+
   // Frees the blocks of a sequence that will go on later: keeps their contents if that is cheaper than computing them
   // again, at `seconds_per_token`, and there is room to; else the tokens are to be computed again.
   void preempt(Sequence& sequence, double seconds_per_token);

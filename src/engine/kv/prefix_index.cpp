@@ -297,6 +297,13 @@ void PrefixIndex::clear() {
   }
 }
 
+void PrefixIndex::forget() noexcept {
+  leaves_.clear();
+  states_.clear();
+  roots_.clear();
+  blocks_ = state_bytes_ = 0;
+}
+
 void PrefixIndex::save_state(Node* node, std::shared_ptr<const RecurrentState> state) {
   if (node->state) {
     states_.erase(node->state_used);

@@ -90,6 +90,8 @@ class PrefixIndex {
   // Returns how many. Blocks in use stay known unless idle ones lie before them.
   int64_t evict(int64_t blocks);
   void clear();
+  // The same where it may be left in disorder, and without giving blocks up: the pool is reset then.
+  void forget() noexcept;
 
   int64_t blocks() const { return blocks_; }            // known
   int64_t reclaimable() const { return pool_.idle(); }  // of them, in use by nobody else

@@ -27,7 +27,8 @@ RequestEvent TextListeners::to_request_event(const Event& from) {
   return event;
 }
 
-void TextListeners::add(RequestId id, RequestListener listener) {
+void TextListeners::add(RequestId id, RequestListener&& listener) {
+  listeners_.reserve(listeners_.size() + 1);  // where there is no memory, the caller still has it
   for (const Event& event : emitted_) listener(to_request_event(event));
   listeners_.emplace_back(id, std::move(listener));
 }

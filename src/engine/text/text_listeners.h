@@ -15,7 +15,7 @@ class TextListeners {
   // `may_grow`: others may come later, who then get the events that were emitted already.
   explicit TextListeners(bool may_grow) : may_grow_(may_grow) {}
 
-  void add(RequestId id, RequestListener listener);
+  void add(RequestId id, RequestListener&& listener);
   // The listener of several that goes, once it has got what is queued; empty when it is the only one.
   std::optional<RequestListener> remove(RequestId id);
 

@@ -261,6 +261,7 @@ void TextTask::end_choice(size_t index) {
 
 void TextTask::fail(const Error& error) {
   has_failed_ = true;
+  if (first_listener_) listeners_.add(id, std::move(first_listener_));  // it has not begun
   listeners_.add_error(error);
 }
 
