@@ -129,6 +129,10 @@ constexpr NameRule kFeedForwardRules[] = {
 };
 constexpr NameGroup kFeedForward{"", "", kFeedForwardRules};
 
+// llama.cpp's own files leave out the norm's ".weight".
+constexpr NameRule kFalconH1Rules[] = {{"ffn_norm", "pre_ff_layernorm.weight"}};
+constexpr NameGroup kFalconH1{kBlk, kModelLayer, kFalconH1Rules};
+
 // Mamba beside attention, with norms.
 constexpr NameRule kJambaRules[] = {
     {"ssm_in.*", "mamba.in_proj.*"},
@@ -530,7 +534,7 @@ constexpr Groups kStableLmGroups[] = {&kStableLm, &kLlamaTop, &kLlamaLayer, &kGa
 constexpr Groups kSeedOssGroups[] = {&kSeedOss, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kLfm2Groups[] = {&kLfm2, &kLlamaTop, &kLlamaLayer, &kGated};
 constexpr Groups kJambaGroups[] = {&kJamba, &kFeedForward, &kLlamaTop, &kLlamaLayer, &kMoe};
-constexpr Groups kFalconH1Groups[] = {&kFeedForward, &kMambaPart, &kLlamaTop, &kLlamaLayer};
+constexpr Groups kFalconH1Groups[] = {&kFalconH1, &kFeedForward, &kMambaPart, &kLlamaTop, &kLlamaLayer};
 constexpr Groups kNemotronHGroups[] = {&kNemotronH, &kNemotronMamba};
 constexpr Groups kQwen3NextGroups[] = {&kQwen3Next, &kLlamaTop, &kLlamaLayer, &kGated, &kMoe};
 constexpr Groups kMambaGroups[] = {&kMamba1, &kMambaShared};

@@ -118,7 +118,8 @@ class Writer {
       if (!value) value = present(config_, family_spelling(name_, row.hf));
       if (!value || value->is_array()) continue;
       if (row.gguf == "attention.layer_norm_epsilon" && (layer_norm_is_rms || is_nemotron_h())) continue;
-      if (row.gguf == "embedding_scale" && is("falcon-h1")) continue;  // goes into the weights
+      if (is("nemotron_h") && row.gguf.starts_with("expert_")) continue;  // which it says without having any
+      if (row.gguf == "embedding_scale" && is("falcon-h1")) continue;     // goes into the weights
       if (row.gguf == "attention.sliding_window" && !config_.get("use_sliding_window", true)) continue;
       switch (row.kind) {
         case ConfigKind::kInteger: set_u32(row.gguf, *value); break;
