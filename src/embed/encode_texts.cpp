@@ -118,9 +118,8 @@ void EncoderPasses::encode(std::span<const EncoderInput> texts, FunctionRef<void
   int64_t told = 0;
   try {
     while (told < std::ssize(texts)) {
-      news_.wait(lock, [&] {
-        return job.failure || told < job.finished || (!is_computing_ && job.next < job.order.size());
-      });
+      news_.wait(lock,
+                 [&] { return job.failure || told < job.finished || (!is_computing_ && job.next < job.order.size()); });
       if (job.failure) std::rethrow_exception(job.failure);
       if (told == job.finished) {
         lead(lock);

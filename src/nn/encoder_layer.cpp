@@ -100,9 +100,9 @@ Tensor EncoderLayer::operator()(const Tensor& in, EncoderStep& step, const RopeR
   return in_scratch([&] {
     const LinearInput input = normed(mlp_norm, from);
     const bool is_apart = mlp_post_norm.present() || hooks.wants(HookPoint::kMlpOut, layer);
-    const Tensor made =
-        is_apart ? add(from, hooks(HookPoint::kMlpOut, layer, mlp_post_norm(mlp(input, {}, hooks, layer))))
-                 : mlp(input, from, hooks, layer);
+    const Tensor made = is_apart
+                            ? add(from, hooks(HookPoint::kMlpOut, layer, mlp_post_norm(mlp(input, {}, hooks, layer))))
+                            : mlp(input, from, hooks, layer);
     return hooks(HookPoint::kResidPost, layer, sum(mlp_norm, made));
   });
 }
