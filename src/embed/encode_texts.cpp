@@ -49,6 +49,7 @@ void EncoderPasses::take_parts(std::vector<Part>& parts) const {
       took = true;
     }
   }
+  if (!jobs_.empty()) jobs_.splice(jobs_.end(), jobs_, jobs_.begin());  // another is first in the next pass
   const auto length = [](const Part& part) { return part.job->texts[part.text].tokens.size(); };
   std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) { return length(a) > length(b); });
 }
