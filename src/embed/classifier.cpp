@@ -138,7 +138,8 @@ EncoderInput Classifier::read(const Text& text, bool truncates) const {
     read.is_cut = true;
   }
   read.tokens.assign(all.ids.begin(), all.ids.end());
-  if (rows_->encoder() && rows_->encoder()->config().types > 1) read.types.assign(all.type_ids.begin(), all.type_ids.end());
+  if (rows_->encoder() && rows_->encoder()->config().types > 1)
+    read.types.assign(all.type_ids.begin(), all.type_ids.end());
   return read;
 }
 
@@ -150,10 +151,9 @@ void Classifier::load_language_model(const WeightSource& source, const ModelOpti
   const bool has_head = architecture.ends_with("ForSequenceClassification");
   const std::string type = config.text("model_type", "");
   if (!has_head && type != "qwen3") {
-    throw Error(ErrorCode::kUnsupported,
-                cat("config.json: of a '", architecture,
-                    "' nothing judges texts; of language models Wick reads Qwen3-Reranker and "
-                    "...ForSequenceClassification"));
+    throw Error(ErrorCode::kUnsupported, cat("config.json: of a '", architecture,
+                                             "' nothing judges texts; of language models Wick reads Qwen3-Reranker and "
+                                             "...ForSequenceClassification"));
   }
   rows_ = rows_of(load_model(source, options));
   head_.takes = Head::Takes::kLast;
@@ -210,8 +210,8 @@ EncoderInput Classifier::read_question(const Text& text, bool truncates) const {
   EncoderInput read;
   if (inside.size() > most) {
     if (!truncates) {
-      throw Error(ErrorCode::kInvalidArgument, cat("the texts have at least ", inside.size() + around,
-                                                   " tokens, the model takes ", most_tokens()));
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("the texts have at least ", inside.size() + around, " tokens, the model takes ", most_tokens()));
     }
     options.most.reset();
     inside = tokenizer_->encode(asked, options);
@@ -278,13 +278,12 @@ Tensor Classifier::token_logits(const EncoderInput& text) const {
   if (kind_ != Kind::kTokens)
     throw Error(ErrorCode::kInvalidArgument, cat(name_, " gives labels to texts, not to tokens"));
   Tensor rows;
-  rows_->encode(
-      {&text, 1},
-      [&](size_t, std::span<const float> values) {
-        rows = from_vector(std::vector<float>(values.begin(), values.end()),
-                           {std::ssize(text.tokens), rows_->hidden()});
-      },
-      {});
+  rows_->encode({&text, 1},
+                [&](size_t, std::span<const float> values) {
+                  rows = from_vector(std::vector<float>(values.begin(), values.end()),
+                                     {std::ssize(text.tokens), rows_->hidden()});
+                },
+                {});
   const Tensor logits = head(rows);
   check_finite(logits, name_);
   return logits;

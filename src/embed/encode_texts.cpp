@@ -49,6 +49,7 @@ void EncoderPasses::take_parts(std::vector<Part>& parts) const {
       took = true;
     }
   }
+  if (!jobs_.empty()) jobs_.splice(jobs_.end(), jobs_, jobs_.begin());  // another is first in the next pass
   const auto length = [](const Part& part) { return part.job->texts[part.text].tokens.size(); };
   std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) { return length(a) > length(b); });
 }
@@ -118,9 +119,8 @@ void EncoderPasses::encode(std::span<const EncoderInput> texts, FunctionRef<void
   int64_t told = 0;
   try {
     while (told < std::ssize(texts)) {
-      news_.wait(lock, [&] {
-        return job.failure || told < job.finished || (!is_computing_ && job.next < job.order.size());
-      });
+      news_.wait(lock,
+                 [&] { return job.failure || told < job.finished || (!is_computing_ && job.next < job.order.size()); });
       if (job.failure) std::rethrow_exception(job.failure);
       if (told == job.finished) {
         lead(lock);

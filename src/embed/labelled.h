@@ -15,8 +15,8 @@ struct Labelled {
 // The labels of one row of logits, the likeliest first.
 std::vector<Labelled> ranked_labels(const Classifier& classifier, std::span<const float> logits);
 
-// How relevant each document is to a query, 0 to 1. `instruction`: see Classifier::Text. Throws Error(kInvalidArgument) for a model of more than one label,
-// and for texts that cannot be read; the message names the document.
+// How relevant each document is to a query, 0 to 1. `instruction`: see Classifier::Text. Throws Error(kInvalidArgument)
+// for a model of more than one label, and for texts that cannot be read; the message names the document.
 std::vector<double> relevance(const Classifier& classifier, std::string_view query,
                               std::span<const std::string> documents, bool truncates,
                               const std::function<void(int64_t)>& done = {}, std::string_view instruction = {});

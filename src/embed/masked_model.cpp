@@ -189,8 +189,8 @@ std::vector<std::vector<std::vector<Guess>>> MaskedModel::lens(const EncoderInpu
   std::vector<std::vector<std::vector<Guess>>> layers;
   const int64_t count = encoder_->config().layers, width = encoder_->config().hidden;
   for (int64_t layer = 0; layer <= count; ++layer) {
-    const std::string name = layer < count ? cat("blocks.", layer, ".hook_resid_pre")
-                                           : cat("blocks.", count - 1, ".hook_resid_post");
+    const std::string name =
+        layer < count ? cat("blocks.", layer, ".hook_resid_pre") : cat("blocks.", count - 1, ".hook_resid_post");
     const Tensor stream = cache.at(name).to_device(Device::cpu()).contiguous();
     std::vector<float> kept;
     for (const int64_t place : places) {

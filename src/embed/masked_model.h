@@ -21,8 +21,8 @@ struct Guess {
 // thread-safe.
 class MaskedModel {
  public:
-  // A Hugging Face folder of ...ForMaskedLM, or one that has such a head beside others. Throws Error naming the file and
-  // the field at fault, Error(kUnsupported) for encoders whose head is not known.
+  // A Hugging Face folder of ...ForMaskedLM, or one that has such a head beside others. Throws Error naming the file
+  // and the field at fault, Error(kUnsupported) for encoders whose head is not known.
   static std::shared_ptr<const MaskedModel> load(const std::filesystem::path& path, const ModelOptions& options = {});
 
   const std::string& name() const { return name_; }

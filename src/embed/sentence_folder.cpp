@@ -179,7 +179,8 @@ SentenceFolder SentenceFolder::of_gguf(const Checkpoint& gguf) {
     if (weight->shape.rank() != 2 || gguf.find(cat(name, ".bias"))) {
       throw Error(ErrorCode::kUnsupported, cat("tensor '", name, ".weight' is ", weight->shape, " or has a bias"));
     }
-    read.dense.push_back({gguf.files().front()->path(), weight->shape[1], weight->shape[0], false, false, weight->name});
+    read.dense.push_back(
+        {gguf.files().front()->path(), weight->shape[1], weight->shape[0], false, false, weight->name});
   }
   return read;
 }

@@ -15,8 +15,8 @@ struct TokenWeight {
   float weight = 0;
 };
 
-// What BGE-M3 makes of a text beside its one vector: a weight for each token, as search by words uses them, and a vector
-// for each token, for comparing token by token (ColBERT). Its folder has a linear for either: sparse_linear and
+// What BGE-M3 makes of a text beside its one vector: a weight for each token, as search by words uses them, and a
+// vector for each token, for comparing token by token (ColBERT). Its folder has a linear for either: sparse_linear and
 // colbert_linear, as .safetensors or .pt. Immutable and thread-safe.
 class TokenOutputs {
  public:
@@ -27,8 +27,7 @@ class TokenOutputs {
   std::vector<std::vector<TokenWeight>> weights(std::span<const EncoderInput> texts,
                                                 const std::function<void(int64_t)>& done = {}) const;
   // f32 [tokens - 1, width] for each text, of length 1: of all tokens but the first.
-  std::vector<Tensor> vectors(std::span<const EncoderInput> texts,
-                              const std::function<void(int64_t)>& done = {}) const;
+  std::vector<Tensor> vectors(std::span<const EncoderInput> texts, const std::function<void(int64_t)>& done = {}) const;
 
  private:
   std::optional<Linear> load(const std::filesystem::path& folder, const char* name, int64_t outputs) const;

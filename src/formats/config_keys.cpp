@@ -127,7 +127,7 @@ struct Period {
   std::string_view architecture;
   int period;
 };
-constexpr Period kPeriods[] = {{"gemma2", 2}, {"gemma3", 6}, {"gemma-embedding", 6},  {"gemma3n", 5},
+constexpr Period kPeriods[] = {{"gemma2", 2}, {"gemma3", 6},  {"gemma-embedding", 6}, {"gemma3n", 5},
                                {"gemma4", 6}, {"cohere2", 4}, {"gpt-oss", 2}};
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "formats/fused_weights.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/layout_copy.h"
+#include "formats/name_table.h"
 #include "formats/names.h"
 
 namespace wick {
@@ -91,6 +92,10 @@ WeightSource::WeightSource(Checkpoint checkpoint) : checkpoint_(std::move(checkp
   const Json& text = text_config(config_);
   architecture_ = text.get("model_type", "");
   if (const Architecture* known = find_architecture(architecture_)) architecture_ = known->gguf;
+  // Two architectures of GGUF may be one model_type.
+  if (is_gguf() && !name_groups(checkpoint_.metadata().text("general.architecture")).empty()) {
+    architecture_ = checkpoint_.metadata().text("general.architecture");
+  }
   counts_ = wick::head_counts(text);
   experts_ = expert_count(text);
   if (architecture_ == "granitehybrid" && experts_ == 0) architecture_ = "granitehybrid-dense";

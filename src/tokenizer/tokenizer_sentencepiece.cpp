@@ -114,10 +114,11 @@ class SentencePieceReader {
   std::shared_ptr<const TokenizerParts> read_with_ids(std::string_view bytes, const Json& vocabulary) {
     read_message(bytes);
     if (model_ != kUnigram || byte_fallback_) {
-      throw Error(ErrorCode::kUnsupported, cat(name_, ": of a Marian a unigram model without byte fallback is expected"));
+      throw Error(ErrorCode::kUnsupported,
+                  cat(name_, ": of a Marian a unigram model without byte fallback is expected"));
     }
-    const std::shared_ptr<Vocabulary> pieces = std::exchange(
-        parts_->vocabulary, std::make_shared<Vocabulary>(vocabulary.place()));
+    const std::shared_ptr<Vocabulary> pieces =
+        std::exchange(parts_->vocabulary, std::make_shared<Vocabulary>(vocabulary.place()));
     const std::vector<double> scores = std::exchange(scores_, {});
     std::vector<std::pair<int64_t, std::string_view>> by_id;
     for (const auto& [piece, id] : vocabulary.as_object()) by_id.emplace_back(id.as_int(), piece);

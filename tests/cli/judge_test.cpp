@@ -6,6 +6,8 @@
 
 #include "cli/process.h"
 #include "embed/labelled.h"
+#include "embed/masked_model.h"
+#include "support/mask_token.h"
 #include "support/places.h"
 #include "support/with_head.h"
 
@@ -84,6 +86,31 @@ TEST(ClassifyCommand, FindsNames) {
     EXPECT_EQ(lines[0].at("entities")[i].at("begin"), spans[i].place.begin);
     EXPECT_EQ(lines[0].at("entities")[i].at("text"), text.substr(spans[i].place.begin, spans[i].place.size()));
   }
+}
+
+TEST(FillCommand, SaysWhatAMaskStandsFor) {
+  const WithHead model(
+      "bert", "BertForMaskedLM",
+      {made("cls.predictions.transform.dense.weight", {64, 64}), made("cls.predictions.transform.dense.bias", {64}),
+       made("cls.predictions.transform.LayerNorm.weight", {64}), made("cls.predictions.transform.LayerNorm.bias", {64}),
+       made("cls.predictions.bias", {200})});
+  add_mask(model.folder);
+  const std::string path = model.folder.path().string();
+  const auto library = MaskedModel::load(path);
+  const auto guesses = library->fill(library->read("w9 [MASK] w30"), 3);
+  const auto lines = lines_of(wick({"fill", path, "w9 [MASK] w30", "--top", "3", "--layers", "--json"}));
+  ASSERT_EQ(lines.size(), 1u);
+  ASSERT_EQ(lines[0].at("masks").size(), 1u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(lines[0].at("masks")[0][i].at("token"), guesses[0][i].token);
+    EXPECT_EQ(lines[0].at("masks")[0][i].at("probability").get<double>(), guesses[0][i].probability);
+  }
+  EXPECT_EQ(lines[0].at("layers").size(), 3u);
+  const ProcessResult shown = wick({"fill", path, "w9 [MASK] w30", "--layers"});
+  EXPECT_NE(shown.output.find("embeddings"), std::string::npos);
+  const ProcessResult none = wick({"fill", path, "w9 w30"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_NE(none.errors.find("there is no [MASK] in the text"), std::string::npos);
 }
 
 }  // namespace

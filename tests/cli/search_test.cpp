@@ -37,7 +37,9 @@ TEST(Passages, AreCutWhereSomethingEnds) {
   EXPECT_EQ(all, long_text);
 }
 
-ProcessResult run_program(const std::vector<std::string>& arguments) { return run_process(WICK_PROGRAM, arguments, {}); }
+ProcessResult run_program(const std::vector<std::string>& arguments) {
+  return run_process(WICK_PROGRAM, arguments, {});
+}
 
 class Search : public testing::Test {
  protected:
@@ -86,7 +88,8 @@ TEST_F(Search, FindsWordsAndMeaning) {
   EXPECT_EQ(paths(found, "nothing", By::kWords), Paths());
   EXPECT_EQ(paths(found, "\" OR * NEAR(", By::kWords), Paths());  // is no syntax
   // By cosine, as the library computes it.
-  const Tensor vectors = model()->embed(std::vector<std::string>{"w9 w10 w11", "w30 w31 w32 w33", "w50 w51 w52", "w9 w30"});
+  const Tensor vectors =
+      model()->embed(std::vector<std::string>{"w9 w10 w11", "w30 w31 w32 w33", "w50 w51 w52", "w9 w30"});
   std::vector<std::pair<double, std::string>> expected;
   const char* names[] = {"one.md", "sub/two.txt", "three.md"};
   for (int64_t i = 0; i < 3; ++i) {
@@ -163,8 +166,8 @@ TEST_F(Search, TheCommandPrintsPlaces) {
   EXPECT_EQ(words.output, "sub/two.txt:1\n    w30 w31 w32 w33\n");
   EXPECT_NE(words.errors.find("3 passages"), std::string::npos);
   const TinySentences model;
-  const auto both = run_program({"search", texts().string(), "w31 w30", "--model", model.path().string(), "--json", "--top",
-                                 "1", "--index", index().string()});
+  const auto both = run_program({"search", texts().string(), "w31 w30", "--model", model.path().string(), "--json",
+                                 "--top", "1", "--index", index().string()});
   EXPECT_EQ(both.exit_code, 0) << both.errors;
   EXPECT_NE(both.output.find(R"("path":"sub/two.txt","line":1,"score":)"), std::string::npos) << both.output;
   const auto none = run_program({"search", texts().string(), "w31", "--by", "meaning"});

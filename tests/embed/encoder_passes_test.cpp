@@ -15,9 +15,7 @@ namespace {
 
 using Rows = std::vector<std::vector<float>>;
 
-std::unique_ptr<TextEncoder> bert() {
-  return TextEncoder::load(WeightSource(Checkpoint::open(family_folder("bert"))));
-}
+std::unique_ptr<TextEncoder> bert() { return TextEncoder::load(WeightSource(Checkpoint::open(family_folder("bert")))); }
 
 std::vector<EncoderInput> texts_of(size_t request) {
   std::vector<EncoderInput> texts(request % 3 + 1);
@@ -27,9 +25,8 @@ std::vector<EncoderInput> texts_of(size_t request) {
 
 Rows encode(const EncoderPasses& passes, const std::vector<EncoderInput>& texts) {
   Rows rows(texts.size());
-  passes.encode(texts, [&](size_t text, std::span<const float> values) {
-    rows[text].assign(values.begin(), values.end());
-  });
+  passes.encode(texts,
+                [&](size_t text, std::span<const float> values) { rows[text].assign(values.begin(), values.end()); });
   return rows;
 }
 

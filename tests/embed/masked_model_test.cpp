@@ -8,6 +8,7 @@
 #include "formats/safetensors/safetensors_writer.h"
 #include "support/compare.h"
 #include "support/errors.h"
+#include "support/mask_token.h"
 #include "support/reference_models.h"
 #include "support/with_head.h"
 
@@ -36,18 +37,6 @@ class Masked : public testing::TestWithParam<Names> {
 INSTANTIATE_TEST_SUITE_P(All, Masked, testing::ValuesIn(kFamilies),
                          [](const auto& test) { return test_name(test.param.family); });
 
-// The tokenizer's ":" becomes the mask.
-void add_mask(const TinySentences& folder) {
-  std::ifstream in(folder.path() / "tokenizer.json");
-  std::string json{std::istreambuf_iterator<char>(in), {}};
-  const std::string from = R"(":": 4)", list = R"("added_tokens": [)";
-  json.replace(json.find(from), from.size(), R"("[MASK]": 4)");
-  json.insert(json.find(list) + list.size(),
-              R"({"id": 4, "content": "[MASK]", "special": true, "single_word": false, "lstrip": false, "rstrip": false,
-                  "normalized": false},)");
-  folder.write("tokenizer.json", json);
-}
-
 Row gelu(Row x) {
   for (double& value : x) value = 0.5 * value * (1 + std::erf(value / std::sqrt(2.0)));
   return x;
@@ -68,7 +57,8 @@ TEST_P(Masked, LogitsArePlainArithmeticOfPyTorchsRows) {
   const Checkpoint values = Checkpoint::open(family_folder(names.family) / "reference.safetensors");
   const Tensor rows = values.get("last_hidden_state").with_layout(Layout::contiguous({28, 64}));
   const Tensor logits = model->logits(rows);
-  const Tensor table = Checkpoint::open(family_folder(names.family)).get(cat(names.table, ".weight")).to_dtype(DType::kF32);
+  const Tensor table =
+      Checkpoint::open(family_folder(names.family)).get(cat(names.table, ".weight")).to_dtype(DType::kF32);
   const double eps = is_modern || std::string(names.family).ends_with("roberta") ? 1e-5 : 1e-12;
   for (const int64_t row : {0, 3, 8}) {
     const float* from = rows.data<float>() + row * 64;
@@ -79,7 +69,8 @@ TEST_P(Masked, LogitsArePlainArithmeticOfPyTorchsRows) {
     for (int64_t token = 0; token < 200; ++token) {
       double sum = with_head.find(names.bias).data<float>()[token];
       for (size_t i = 0; i < 64; ++i) {
-        double x = (dense[i] - mean) / std::sqrt(spread + eps) * with_head.find(cat(names.norm, ".weight")).data<float>()[i];
+        double x =
+            (dense[i] - mean) / std::sqrt(spread + eps) * with_head.find(cat(names.norm, ".weight")).data<float>()[i];
         if (!is_modern) x += with_head.find(cat(names.norm, ".bias")).data<float>()[i];
         sum += x * table.data<float>()[token * 64 + static_cast<int64_t>(i)];
       }

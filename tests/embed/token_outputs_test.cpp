@@ -71,7 +71,8 @@ TEST(TokenOutputs, AreThoseOfEachToken) {
         length += vector.back() * vector.back();
       }
       for (int64_t o = 0; o < 8; ++o) {
-        EXPECT_NEAR(vectors[t].data<float>()[(i - 1) * 8 + o], vector[static_cast<size_t>(o)] / std::sqrt(length), 1e-5);
+        EXPECT_NEAR(vectors[t].data<float>()[(i - 1) * 8 + o], vector[static_cast<size_t>(o)] / std::sqrt(length),
+                    1e-5);
       }
     }
   }

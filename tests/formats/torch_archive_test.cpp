@@ -74,15 +74,15 @@ TEST_F(TorchArchive, NothingElseIsCarriedOut) {
 }
 
 TEST_F(TorchArchive, DamageIsASentence) {
-  const auto refused = [&](const std::string& bytes, const char* what) {
-    EXPECT_ERROR(open(bytes), kBadFile, what);
-  };
+  const auto refused = [&](const std::string& bytes, const char* what) { EXPECT_ERROR(open(bytes), kBadFile, what); };
   const std::string pickle = good().finish();
   refused(archive(pickle, floats({1, 2, 3, 4, 5, 6, 7})), "does not fit the 28 bytes of its storage");
-  refused(archive(StatePickle().add("x", "FloatStorage", "9", 8, {8}, {1}).finish()), "storage '9' is not in the archive");
+  refused(archive(StatePickle().add("x", "FloatStorage", "9", 8, {8}, {1}).finish()),
+          "storage '9' is not in the archive");
   refused(archive(StatePickle().add("x", "FloatStorage", "0", 8, {2}, {1}, -1).finish()), "does not fit");
   refused(archive(StatePickle().add("x", "FloatStorage", "0", 8, {-2}, {1}).finish()), "tensor 'x'");
-  refused(archive(StatePickle().add("x", "FloatStorage", "0", 8, {1 << 30, 1 << 30, 1 << 30}, {1, 1, 1}).finish()), "'x'");
+  refused(archive(StatePickle().add("x", "FloatStorage", "0", 8, {1 << 30, 1 << 30, 1 << 30}, {1, 1, 1}).finish()),
+          "'x'");
   refused(archive(pickle.substr(0, pickle.size() - 1)), "needs 1 bytes");
   for (const char* steps : {"R", "t", "u", "s", "b", "h\x09", "\x86", "Q"}) {
     try {
@@ -105,7 +105,8 @@ TEST_F(TorchArchive, DamageIsASentence) {
       std::string changed = whole;
       changed[i] = static_cast<char>(changed[i] ^ change);
       try {
-        for (const TensorEntry& entry : open(changed).entries()) EXPECT_LE(entry.offset + entry.bytes, std::ssize(changed));
+        for (const TensorEntry& entry : open(changed).entries())
+          EXPECT_LE(entry.offset + entry.bytes, std::ssize(changed));
       } catch (const Error&) {
       }
     }

@@ -124,7 +124,8 @@ struct Plain {
     Row sums;
     for (int64_t o = 0; o < weight.dim(0); ++o) {
       sums.push_back(weights.count(name + ".bias") ? data(name + ".bias")[o] : 0);
-      for (size_t i = 0; i < x.size(); ++i) sums.back() += weight.data<float>()[o * weight.dim(1) + static_cast<int64_t>(i)] * x[i];
+      for (size_t i = 0; i < x.size(); ++i)
+        sums.back() += weight.data<float>()[o * weight.dim(1) + static_cast<int64_t>(i)] * x[i];
     }
     return sums;
   }
@@ -245,8 +246,8 @@ struct Plain {
       for (size_t t = 0; t < x.size(); ++t) {
         if (is(Kind::kGemma)) {
           x[t] = sum(x[t], normed(at + "post_attention_layernorm", seen[t]));
-          x[t] = sum(x[t], normed(at + "post_feedforward_layernorm",
-                                  mlp(at, normed(at + "pre_feedforward_layernorm", x[t]))));
+          x[t] = sum(
+              x[t], normed(at + "post_feedforward_layernorm", mlp(at, normed(at + "pre_feedforward_layernorm", x[t]))));
         } else {
           x[t] = normed(at + (is(Kind::kGte) ? "attn_ln" : "attention.output.LayerNorm"), sum(x[t], seen[t]));
           x[t] = normed(at + (is(Kind::kGte) ? "mlp_ln" : "mlp.layernorm"), sum(x[t], mlp(at, x[t])));
@@ -408,23 +409,24 @@ TEST(GatedEncoders, GgufHasTheSameBits) {
       tensors.emplace_back(name, is_gemma_norm ? plus_one(tensor) : tensor);
     }
     // Their heads are scaled by their size there, which the folder is made to say, too; and one layer of six is full.
-    const std::string same =
-        R"(, "use_bidirectional_attention": true, "sliding_window_pattern": 6)";
+    const std::string same = R"(, "use_bidirectional_attention": true, "sliding_window_pattern": 6)";
     std::string config = plain.config(jina ? "" : same);
     const auto replace = [&](const std::string& from, const std::string& to) {
       if (const size_t at = config.find(from); at != config.npos) config.replace(at, from.size(), to);
     };
     replace(R"("query_pre_attn_scalar": 16)", R"("query_pre_attn_scalar": 8)");
     replace(R"(,
-          "layer_types": ["sliding_attention", "full_attention"])", "");
+          "layer_types": ["sliding_attention", "full_attention"])",
+            "");
     write_checkpoint(folder.path(), config, {plain.weights.begin(), plain.weights.end()});
     write_gguf_file(folder.path() / "model.gguf", metadata, tensors);
     const std::vector<int32_t> tokens = some_tokens(12, 5, kVocabulary);
     const EncoderText text{tokens};
     const auto of_gguf = TextEncoder::load(WeightSource(Checkpoint::open(folder.path() / "model.gguf")));
-    expect_identical(of_gguf->encode({&text, 1}),
-                     TextEncoder::load(WeightSource(Checkpoint::open(folder.path() / "model.safetensors")))->encode({&text, 1}),
-                     architecture);
+    expect_identical(
+        of_gguf->encode({&text, 1}),
+        TextEncoder::load(WeightSource(Checkpoint::open(folder.path() / "model.safetensors")))->encode({&text, 1}),
+        architecture);
   }
 }
 
@@ -434,7 +436,8 @@ TEST(GatedEncoders, WhatLooksBothWaysWritesNoText) {
   plain.write(folder.path());
   EXPECT_TRUE(is_encoder_config(Json::parse(plain.config(), "config.json")));
   EXPECT_ERROR(load_model(WeightSource(Checkpoint::open(folder.path()))), kUnsupported, "writes no text");
-  EXPECT_FALSE(is_encoder_config(Json::parse(plain.config(R"(, "use_bidirectional_attention": false)"), "config.json")));
+  EXPECT_FALSE(
+      is_encoder_config(Json::parse(plain.config(R"(, "use_bidirectional_attention": false)"), "config.json")));
 }
 
 TEST(GatedEncoders, SettingsThatAreNotKnownAreRefused) {

@@ -108,7 +108,8 @@ TEST_F(Embeddings, LongTextsMayBeTakenInParts) {
   EXPECT_EQ(answer["data"].size(), 2u);
   EXPECT_EQ(answer["data"][0]["embedding"].get<std::vector<float>>(), expected("w9"));
   EXPECT_EQ(answer["usage"]["total_tokens"], 3 + 30 + 2 * 3);  // three parts
-  EXPECT_EQ(error(R"({"input": "w9", "chunk": true, "truncate": true})"), "chunk: chunk and truncate exclude each other");
+  EXPECT_EQ(error(R"({"input": "w9", "chunk": true, "truncate": true})"),
+            "chunk: chunk and truncate exclude each other");
 }
 
 TEST_F(Embeddings, WhatMakesNoSenseIsTold) {

@@ -71,11 +71,13 @@ TEST_F(Judges, RerankingSortsByTheLibrarysScores) {
 
 TEST_F(Judges, CoheresFormIsThere) {
   const OrderedJson whole = ask("/v1/rerank", R"({"query": "w7", "documents": ["w9 w10 w11", "w30"]})");
-  const OrderedJson same = ask("/v2/rerank", R"({"model": "ranks", "query": "w7", "documents": ["w9 w10 w11", "w30"]})");
+  const OrderedJson same =
+      ask("/v2/rerank", R"({"model": "ranks", "query": "w7", "documents": ["w9 w10 w11", "w30"]})");
   EXPECT_EQ(same["results"], whole["results"]);
   EXPECT_TRUE(same["id"].get<std::string>().starts_with("rerank-"));
   EXPECT_EQ(same["meta"]["billed_units"]["search_units"], 1);
-  const OrderedJson cut = ask("/v2/rerank", R"({"query": "w7", "documents": ["w9 w10 w11", "w30"], "max_tokens_per_doc": 2})");
+  const OrderedJson cut =
+      ask("/v2/rerank", R"({"query": "w7", "documents": ["w9 w10 w11", "w30"], "max_tokens_per_doc": 2})");
   const OrderedJson two = ask("/v2/rerank", R"({"query": "w7", "documents": ["w9 w10", "w30"]})");
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(cut["results"][i]["relevance_score"], two["results"][i]["relevance_score"]);
   EXPECT_EQ(cut["usage"], two["usage"]);

@@ -64,8 +64,8 @@ uint64_t key_of(const EmbedArguments& arguments, const fs::path& model, const Em
 }
 
 // So many at a time, which are kept from then on.
-Tensor embed_and_keep(const Embedder& embedder, std::span<const std::vector<EncoderInput>> inputs,
-                      VectorsSoFar& so_far, ProgressBar& bar) {
+Tensor embed_and_keep(const Embedder& embedder, std::span<const std::vector<EncoderInput>> inputs, VectorsSoFar& so_far,
+                      ProgressBar& bar) {
   constexpr int64_t kPart = 512;
   const auto total = std::ssize(inputs);
   while (so_far.count() < total) {
@@ -95,8 +95,8 @@ Embedded embed_all(const Embedder& embedder, const EmbedArguments& arguments, co
   {
     ProgressBar bar(std::ssize(inputs), ProgressUnit::kRuns, ProgressBar::kQuiet);
     if (arguments.output.empty()) {
-      made.vectors = embedder.embed_parts(
-          inputs, [&](int64_t done) { bar.show(std::min(done, std::ssize(inputs)), "texts"); });
+      made.vectors =
+          embedder.embed_parts(inputs, [&](int64_t done) { bar.show(std::min(done, std::ssize(inputs)), "texts"); });
     } else {
       made.so_far = std::make_unique<VectorsSoFar>(arguments.output, key_of(arguments, model, options, made.texts),
                                                    embedder.dimensions(), std::ssize(inputs));
@@ -266,8 +266,9 @@ void add_embed(CLI::App& app, Action& action) {
             return is_known ? std::string() : cat("'", path, "' ends in none of .npy, .safetensors and .jsonl");
           },
           ""));
-  command->add_flag("--chunk", arguments->chunk,
-                    "Take texts that are longer than the model reads in parts, and the mean of their vectors")
+  command
+      ->add_flag("--chunk", arguments->chunk,
+                 "Take texts that are longer than the model reads in parts, and the mean of their vectors")
       ->excludes("--truncate");
   CLI::Option* prompt =
       command->add_option("--prompt", arguments->prompt, "One of the model's own prompts, such as query or passage");

@@ -9,8 +9,7 @@
 
 namespace wick {
 
-void add_texts_options(CLI::App& command, TextsArguments& arguments, const char* name, const char* what,
-                       bool may_cut) {
+void add_texts_options(CLI::App& command, TextsArguments& arguments, const char* name, const char* what, bool may_cut) {
   CLI::Option* texts = command.add_option(name, arguments.texts, what);
   command
       .add_option("-f,--file", arguments.file,

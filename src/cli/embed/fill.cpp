@@ -35,9 +35,8 @@ std::string token_text(const MaskedModel& model, int32_t token) {
 OrderedJson guesses_json(const MaskedModel& model, const std::vector<Guess>& guesses) {
   OrderedJson list = OrderedJson::array();
   for (const Guess& guess : guesses) {
-    list.push_back({{"token", guess.token},
-                    {"text", token_text(model, guess.token)},
-                    {"probability", guess.probability}});
+    list.push_back(
+        {{"token", guess.token}, {"text", token_text(model, guess.token)}, {"probability", guess.probability}});
   }
   return list;
 }

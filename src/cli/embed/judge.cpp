@@ -54,8 +54,9 @@ int rerank(const JudgeArguments& arguments) {
   std::vector<double> scores;
   {
     ProgressBar bar(std::ssize(documents), ProgressUnit::kRuns, ProgressBar::kQuiet);
-    scores = relevance(*classifier, arguments.query, documents, arguments.truncate,
-                       [&](int64_t done) { bar.show(done, "documents"); }, arguments.instruction);
+    scores = relevance(
+        *classifier, arguments.query, documents, arguments.truncate, [&](int64_t done) { bar.show(done, "documents"); },
+        arguments.instruction);
   }
   std::vector<size_t> order(documents.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -154,7 +155,10 @@ void add_judge_options(CLI::App& command, JudgeArguments& arguments, const char*
 void add_rerank(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("rerank", "Sort texts by how relevant they are to a query");
   const auto arguments = std::make_shared<JudgeArguments>();
-  command->add_option("MODEL", arguments->model, "A Hugging Face folder or Org/Name of a cross-encoder or a Qwen3-Reranker")->required();
+  command
+      ->add_option("MODEL", arguments->model,
+                   "A Hugging Face folder or Org/Name of a cross-encoder or a Qwen3-Reranker")
+      ->required();
   command->add_option("QUERY", arguments->query, "What is looked for")->required();
   add_judge_options(*command, *arguments, "DOCUMENT", "The texts that are sorted");
   command->add_option("--top", arguments->top, "Print only so many")->check(count_from(1))->type_name("COUNT");

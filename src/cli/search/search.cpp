@@ -109,8 +109,10 @@ void add_search(CLI::App& app, Action& action) {
   add_device_option(*command, arguments->device);
   command->add_flag("--json", arguments->json, "Print one JSON object per passage");
   command->footer(
-      "The first search makes an index; later ones look at files that have changed. Words are found with SQLite's FTS5,\n"
-      "meaning by the cosine of vectors; a passage counts 1 / (60 + its rank) in each list. Hidden files, links, files\n"
+      "The first search makes an index; later ones look at files that have changed. Words are found with SQLite's "
+      "FTS5,\n"
+      "meaning by the cosine of vectors; a passage counts 1 / (60 + its rank) in each list. Hidden files, links, "
+      "files\n"
       "that are no UTF-8 and those above 4 MB are left out.\n\n"
       "Examples:\n"
       "  wick search docs \"prefix cache\"\n"

@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kVersion = 1;
-constexpr int64_t kAtOnce = 128;      // passages between two commits of their vectors
-constexpr size_t kCandidates = 100;   // of each list
-constexpr double kRankOffset = 60;    // of reciprocal rank fusion
+constexpr int64_t kAtOnce = 128;     // passages between two commits of their vectors
+constexpr size_t kCandidates = 100;  // of each list
+constexpr double kRankOffset = 60;   // of reciprocal rank fusion
 constexpr size_t kSnippetBytes = 200;
 
 // What FTS5 is asked: any of the words, each in quotes, so that nothing in a query is read as its syntax.
@@ -29,8 +29,8 @@ std::string words_of(std::string_view query) {
     word.clear();
   };
   for (const char c : query) {
-    const bool is_letter =
-        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+    const bool is_letter = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                           static_cast<unsigned char>(c) >= 0x80;
     if (is_letter) {
       word += c;
     } else {
@@ -64,7 +64,8 @@ SearchIndex::SearchIndex(fs::path folder, const fs::path& index, std::shared_ptr
   std::error_code failed;
   if (!fs::is_directory(folder_, failed)) throw Error(ErrorCode::kIo, cat(folder_, ": is no folder"));
   fs::create_directories(index, failed);
-  if (failed) throw Error(ErrorCode::kIo, cat(index, ": cannot be made: ", failed.message(), "; --index names another"));
+  if (failed)
+    throw Error(ErrorCode::kIo, cat(index, ": cannot be made: ", failed.message(), "; --index names another"));
   lock_ = FileLock::try_lock(index / "lock");
   if (!lock_) throw Error(ErrorCode::kIo, cat(index, ": is being used by another process"));
   store_ = std::make_unique<Sqlite>(index / "texts.sqlite");

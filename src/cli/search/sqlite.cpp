@@ -97,8 +97,8 @@ void Sqlite::each(std::string_view sql, std::initializer_list<Value> values,
       check(library.bind_integer(statement.handle, place, *number));
     } else if (const auto* text = std::get_if<std::string_view>(&value)) {
       // A text outlives the statement.
-      check(library.bind_text(statement.handle, place, text->data() ? text->data() : "",
-                              static_cast<int>(text->size()), nullptr));
+      check(library.bind_text(statement.handle, place, text->data() ? text->data() : "", static_cast<int>(text->size()),
+                              nullptr));
     } else {
       check(library.bind_null(statement.handle, place));
     }

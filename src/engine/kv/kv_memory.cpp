@@ -43,9 +43,9 @@ Sizes sizes_of(const LanguageModel& model, const EngineOptions& options, int64_t
     // What an encoder made of a text lies outside the blocks, and has keys and values of the same size. As much is left
     // for it as all sequences may need, or its share of what both need where that is too much.
     const int64_t both = source + kv_blocks_for(context);
-    bytes -= std::min(std::max<int64_t>(options.max_running, 1) * source * each,
-                      static_cast<int64_t>(static_cast<double>(bytes) * static_cast<double>(source) /
-                                           static_cast<double>(both)));
+    bytes -= std::min(
+        std::max<int64_t>(options.max_running, 1) * source * each,
+        static_cast<int64_t>(static_cast<double>(bytes) * static_cast<double>(source) / static_cast<double>(both)));
   }
   const int64_t blocks = std::min(bytes / each, most);
   if (blocks >= kv_blocks_for(context)) return {context, blocks, bytes};

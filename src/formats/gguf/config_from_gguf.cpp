@@ -310,8 +310,7 @@ class Reader {
       out_.number("rope_theta", 1e6);
     }
     if (is("gemma4")) return write_gemma4_rope();
-    if (is_gemma3() || is("gemma3n"))
-      out_.number("rope_local_base_freq", number("rope.freq_base_swa").value_or(10000));
+    if (is_gemma3() || is("gemma3n")) out_.number("rope_local_base_freq", number("rope.freq_base_swa").value_or(10000));
     const int64_t heads = integer("attention.head_count").value_or(0);
     const int64_t head_dim =
         integer("attention.key_length").value_or(heads > 0 ? integer("embedding_length").value_or(0) / heads : 0);
@@ -524,9 +523,11 @@ class Reader {
       }
       const bool is_other = has("blk.0.attn_qkv.weight") || has("blk.0.ffn_gate.weight");
       const bool has_norms = has("blk.0.attn_q_norm.weight") || has("blk.0.attn_norm_2.weight");
-      if ((is("bert") && is_other) || has_norms || has("blk.0.ffn_gate_inp.weight") || has("blk.1.ffn_gate_inp.weight")) {
-        throw Error(ErrorCode::kUnsupported,
-                    cat("this '", name_, "' has fused, gated or expert layers, or norms, that Wick does not know of one"));
+      if ((is("bert") && is_other) || has_norms || has("blk.0.ffn_gate_inp.weight") ||
+          has("blk.1.ffn_gate_inp.weight")) {
+        throw Error(
+            ErrorCode::kUnsupported,
+            cat("this '", name_, "' has fused, gated or expert layers, or norms, that Wick does not know of one"));
       }
     }
     if (!is_t5()) return;

@@ -37,9 +37,9 @@ struct StorageType {
   std::string_view global, type;
 };
 constexpr StorageType kStorages[] = {
-    {"torch\nFloatStorage", "F32"}, {"torch\nHalfStorage", "F16"},  {"torch\nBFloat16Storage", "BF16"},
+    {"torch\nFloatStorage", "F32"},  {"torch\nHalfStorage", "F16"}, {"torch\nBFloat16Storage", "BF16"},
     {"torch\nDoubleStorage", "F64"}, {"torch\nLongStorage", "I64"}, {"torch\nIntStorage", "I32"},
-    {"torch\nShortStorage", "I16"}, {"torch\nCharStorage", "I8"},   {"torch\nByteStorage", "U8"},
+    {"torch\nShortStorage", "I16"},  {"torch\nCharStorage", "I8"},  {"torch\nByteStorage", "U8"},
     {"torch\nBoolStorage", "BOOL"},
 };
 

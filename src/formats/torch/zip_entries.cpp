@@ -110,12 +110,14 @@ std::map<std::string, ZipEntry, std::less<>> read_zip_entries(const MappedFile& 
     }
     // local: u32 mark .. 26: u16 name bytes, u16 extra bytes; then both, then the contents
     ByteReader local = reader_at(file, offset, "a file");
-    if (local.read<uint32_t>() != kLocal) throw bad_file(file.path(), cat(in_quotes(name), " is not where it should be"));
+    if (local.read<uint32_t>() != kLocal)
+      throw bad_file(file.path(), cat(in_quotes(name), " is not where it should be"));
     local.skip(22);
     const uint64_t before = 30u + local.read<uint16_t>() + local.read<uint16_t>();
     const uint64_t total = file.bytes().size();
     if (before > total - offset || bytes > total - offset - before) {
-      throw bad_file(file.path(), cat(in_quotes(name), " of ", bytes, " bytes ends behind the file, which has ", total));
+      throw bad_file(file.path(),
+                     cat(in_quotes(name), " of ", bytes, " bytes ends behind the file, which has ", total));
     }
     if (!entries.emplace(name, ZipEntry{static_cast<int64_t>(offset + before), static_cast<int64_t>(bytes)}).second) {
       throw bad_file(file.path(), cat(in_quotes(name), " is there twice"));

@@ -11,9 +11,7 @@ namespace {
 
 // What a layer of an encoder cannot do; empty: nothing of it.
 std::string_view not_of_encoders(const DecoderConfig& decoder) {
-  const auto any_layer = [&](auto is_so) {
-    return std::any_of(decoder.kinds.begin(), decoder.kinds.end(), is_so);
-  };
+  const auto any_layer = [&](auto is_so) { return std::any_of(decoder.kinds.begin(), decoder.kinds.end(), is_so); };
   if (decoder.moe) return "experts";
   if (decoder.latent) return "latent attention";
   if (decoder.recurrent || decoder.recurrent_mlp) return "recurrent layers";
@@ -80,8 +78,9 @@ EncoderConfig both_ways(const ConfigReader& config) {
   encoder.score_scale = decoder.attention_scale;
   for (const LayerKind& kind : decoder.kinds) {
     if (kind.window > 0 && !is_gemma) {
-      throw Error(ErrorCode::kUnsupported,
-                  cat("a '", type, "' that looks both ways has windows, and how far they reach to each side is not known"));
+      throw Error(
+          ErrorCode::kUnsupported,
+          cat("a '", type, "' that looks both ways has windows, and how far they reach to each side is not known"));
     }
     encoder.windows.push_back(kind.window / 2);  // to each side
     encoder.ropes.push_back(decoder.ropes.at(static_cast<size_t>(kind.rope)));
@@ -100,7 +99,8 @@ EncoderConfig both_ways(const ConfigReader& config) {
   names.out = from.o;
   if (decoder.qk_norm == QkNorm::kPerHead) {
     if (decoder.qk_norm_kind != NormKind::kRms || !decoder.qk_norm_weights) {
-      throw Error(ErrorCode::kUnsupported, cat("a '", type, "' that looks both ways has norms of heads of another make"));
+      throw Error(ErrorCode::kUnsupported,
+                  cat("a '", type, "' that looks both ways has norms of heads of another make"));
     }
     names.q_norm = from.q_norm;
     names.k_norm = from.k_norm;

@@ -59,8 +59,8 @@ struct EncoderFamily {
 };
 std::span<const EncoderFamily> encoder_families();
 
-// Of one of encoder_families(), or of a language model whose attention looks both ways. Throws Error(kBadFile) naming a setting that is wrong, Error(kUnsupported) for families
-// and settings that are not understood.
+// Of one of encoder_families(), or of a language model whose attention looks both ways. Throws Error(kBadFile) naming a
+// setting that is wrong, Error(kUnsupported) for families and settings that are not understood.
 EncoderConfig read_encoder_config(const ConfigReader& config);
 bool is_encoder_family(std::string_view model_type);
 // Whether a config.json is of a text encoder: by its family, or because it says that attention looks both ways.

@@ -144,36 +144,37 @@ constexpr char kOption[] = "--rerank-model";
 void Api::rerank(const HttpRequest& request, const Exchange& exchange) {
   if (stopped_) throw RequestError({}, "The server is shutting down.", "shutting_down", 503);
   const auto wanted = keep_with_room(RerankRequest::fields().read(json_body(request)), request);
-  answer_with(judges_, wanted->model, kOption, request.caller, exchange,
-              [wanted, exchange, caller = request.caller](const Classifier& model, const std::string& name) {
-                const std::vector<std::string>& documents = wanted->documents.texts;
-                std::vector<Classifier::Text> pairs;
-                for (const std::string_view document : documents) {
-                  const auto most = wanted->max_tokens_per_doc;
-                  pairs.push_back({wanted->query, most ? model.first_tokens(document, *most) : document,
-                                   wanted->instruction.value_or("")});
-                }
-                const Ranked ranked =
-                    rank(model, pairs, places_of("documents", documents.size()), wanted->truncate, caller, exchange);
-                std::vector<size_t> order(documents.size());
-                std::iota(order.begin(), order.end(), size_t{0});
-                std::stable_sort(order.begin(), order.end(),
-                                 [&](size_t a, size_t b) { return ranked.scores[a] > ranked.scores[b]; });
-                const auto most = static_cast<size_t>(wanted->top_n.value_or(std::ssize(order)));
-                order.resize(std::min(order.size(), most));
-                OrderedJson results = OrderedJson::array();
-                for (const size_t at : order) {
-                  OrderedJson result = {{"index", at}, {"relevance_score", ranked.scores[at]}};
-                  if (wanted->return_documents) result["document"] = {{"text", documents[at]}};
-                  results.push_back(std::move(result));
-                }
-                return body_of({{"id", make_id("rerank-")},
-                                {"object", "list"},
-                                {"model", name},
-                                {"results", std::move(results)},
-                                {"usage", ranked.usage},
-                                {"meta", {{"api_version", {{"version", "2"}}}, {"billed_units", {{"search_units", 1}}}}}});
-              });
+  answer_with(
+      judges_, wanted->model, kOption, request.caller, exchange,
+      [wanted, exchange, caller = request.caller](const Classifier& model, const std::string& name) {
+        const std::vector<std::string>& documents = wanted->documents.texts;
+        std::vector<Classifier::Text> pairs;
+        for (const std::string_view document : documents) {
+          const auto most = wanted->max_tokens_per_doc;
+          pairs.push_back(
+              {wanted->query, most ? model.first_tokens(document, *most) : document, wanted->instruction.value_or("")});
+        }
+        const Ranked ranked =
+            rank(model, pairs, places_of("documents", documents.size()), wanted->truncate, caller, exchange);
+        std::vector<size_t> order(documents.size());
+        std::iota(order.begin(), order.end(), size_t{0});
+        std::stable_sort(order.begin(), order.end(),
+                         [&](size_t a, size_t b) { return ranked.scores[a] > ranked.scores[b]; });
+        const auto most = static_cast<size_t>(wanted->top_n.value_or(std::ssize(order)));
+        order.resize(std::min(order.size(), most));
+        OrderedJson results = OrderedJson::array();
+        for (const size_t at : order) {
+          OrderedJson result = {{"index", at}, {"relevance_score", ranked.scores[at]}};
+          if (wanted->return_documents) result["document"] = {{"text", documents[at]}};
+          results.push_back(std::move(result));
+        }
+        return body_of({{"id", make_id("rerank-")},
+                        {"object", "list"},
+                        {"model", name},
+                        {"results", std::move(results)},
+                        {"usage", ranked.usage},
+                        {"meta", {{"api_version", {{"version", "2"}}}, {"billed_units", {{"search_units", 1}}}}}});
+      });
 }
 
 void Api::score(const HttpRequest& request, const Exchange& exchange) {
