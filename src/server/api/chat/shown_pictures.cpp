@@ -40,8 +40,8 @@ VisualRef decode(const ContentPart& part, const std::string& place, const ShownL
       VideoOptions options;
       options.choice = usual_frames();
       options.choice.max_frames = limits.frames;
-      options.choice.max_frame_pixels = std::max<int64_t>(pixels_left / limits.frames, 1);
       options.limits = allowed;
+      options.max_total_pixels = allowed.max_pixels;
       visual->frames = read_video(span, place, options).frames;
     } else {
       visual->picture = read_picture(span, place, allowed);
