@@ -13,8 +13,9 @@ namespace {
 std::string bytes_of(const std::string& url, const std::string& place) {
   if (!url.starts_with("data:")) {
     const size_t end = std::min({url.find(':'), url.size(), size_t{16}});
-    throw RequestError(place, cat(place, " is of the kind ", in_quotes(url.substr(0, end)),
-                                  ": pictures come as data: URLs with base64, the server fetches none"),
+    throw RequestError(place,
+                       cat(place, " is of the kind ", in_quotes(url.substr(0, end)),
+                           ": pictures come as data: URLs with base64, the server fetches none"),
                        "unsupported_value");
   }
   const size_t comma = url.find(',');
