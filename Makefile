@@ -27,7 +27,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 run:  ## install what is missing, build, check the machine (wick doctor) and talk with Ember (wick chat)
-	$(install_deps) core hub test
+	$(install_deps) core hub pictures test
 	$(call configure,release)
 	$(call build,release,--target wick)
 	@build/release/bin/wick doctor
@@ -38,14 +38,14 @@ run:  ## install what is missing, build, check the machine (wick doctor) and tal
 # The folder that it goes to, and under which packages find it. DESTDIR=folder is put before it.
 PREFIX ?= /usr/local
 install:  ## build and install the command and the library (PREFIX=folder; /usr/local without it)
-	$(install_deps) core hub
+	$(install_deps) core hub pictures
 	$(call configure,release)
 	$(call build,release,--target wick wick_core wick_headers wick_pages)
 	@cmake --install build/release --prefix $(PREFIX) > build/install.log || { cat build/install.log; exit 1; }
 	@echo "installed  $(PREFIX)/bin/wick"
 
 package:  ## make a .deb and an archive that run on Debian 12, Ubuntu 24.04 and newer ones with nothing else installed
-	$(install_deps) core hub package
+	$(install_deps) core hub pictures package
 	@tools/get-package-sources build/release/sources
 	$(call configure,release)
 	$(call build,release,--target wick_portable wick_pages)
@@ -57,51 +57,51 @@ test-package: package  ## try the packages on a bare Debian 12 and Ubuntu 24.04,
 	@tests/install/run_chroot build/release/packages
 
 test:  ## install what is missing, build, run every test in random order
-	$(install_deps) core hub test
+	$(install_deps) core hub pictures test
 	$(call configure,release)
 	$(call build,release)
 	$(call ctest,release)
 
 test-web:  ## test the web page in headless Chromium; pictures go to build/web-screenshots
-	$(install_deps) core hub test browser
+	$(install_deps) core hub pictures test browser
 	$(call configure,release)
 	$(call build,release,--target wick)
 	@ctest --test-dir build/release -L browser --output-on-failure --no-tests=error
 
 test-real:  ## fetch public models (600 MB, kept in ~/.cache/wick) and run the tests that use them
-	$(install_deps) core hub test $(if $(shell command -v npm),,models)
+	$(install_deps) core hub pictures test $(if $(shell command -v npm),,models)
 	@tools/get-test-models
 	$(call configure,release)
 	$(call build,release,--target wick test_real)
 	$(call ctest,real)
 
 test-faults:  ## let each allocation and each call on files and sockets of journal and server fail once (minutes)
-	$(install_deps) core hub test
+	$(install_deps) core hub pictures test
 	$(call configure,release)
 	$(call build,release,--target test_faults)
 	@ctest --test-dir build/release -L faults --output-on-failure --no-tests=error
 
 test-client:  ## fetch OpenAI's, Anthropic's and Ollama's clients for Node.js and run them against wick serve
-	$(install_deps) core hub test $(if $(shell command -v npm),,client)
+	$(install_deps) core hub pictures test $(if $(shell command -v npm),,client)
 	@tools/get-clients
 	$(call configure,release)
 	$(call build,release,--target wick)
 	@ctest --test-dir build/release -L client --output-on-failure --no-tests=error
 
 dev:  ## build with warnings as errors and assertions; run every test
-	$(install_deps) core hub test
+	$(install_deps) core hub pictures test
 	$(call configure,dev)
 	$(call build,dev)
 	$(call ctest,dev)
 
 clang:  ## the same with Clang
-	$(install_deps) core hub test clang
+	$(install_deps) core hub pictures test clang
 	$(call configure,clang)
 	$(call build,clang)
 	$(call ctest,clang)
 
 asan:  ## the same with AddressSanitizer and UndefinedBehaviorSanitizer
-	$(install_deps) core hub test
+	$(install_deps) core hub pictures test
 	$(call configure,asan)
 	$(call build,asan)
 	$(call ctest,asan)
@@ -109,11 +109,11 @@ asan:  ## the same with AddressSanitizer and UndefinedBehaviorSanitizer
 # Each fuzzer starts from the seeds and from what earlier runs found, kept in build/fuzz/corpus.
 FUZZ_SECONDS ?= 600
 fuzz:  ## build the fuzzers of files, templates and requests with Clang and run each for ten minutes (FUZZ_SECONDS=n)
-	$(install_deps) core hub test clang
+	$(install_deps) core hub pictures test clang
 	$(call configure,fuzz)
 	$(call build,fuzz,--target fuzzers)
 	@build/fuzz/bin/write_seeds build/fuzz/seeds
-	@for kind in safetensors gguf ggml index tensor_data tokenizer template grammar schema api_request; do \
+	@for kind in safetensors gguf ggml index tensor_data tokenizer template grammar schema api_request picture; do \
 	  echo "fuzz       $$kind ($(FUZZ_SECONDS) s)" && mkdir -p build/fuzz/corpus/$$kind build/fuzz/seeds/$$kind && \
 	  build/fuzz/bin/fuzz_$$kind -max_total_time=$(FUZZ_SECONDS) -timeout=5 -malloc_limit_mb=64 -print_final_stats=1 \
 	    -artifact_prefix=build/fuzz/$$kind- build/fuzz/corpus/$$kind build/fuzz/seeds/$$kind \
@@ -121,19 +121,19 @@ fuzz:  ## build the fuzzers of files, templates and requests with Clang and run 
 	done; echo "no findings"
 
 tsan:  ## the same with ThreadSanitizer
-	$(install_deps) core hub test
+	$(install_deps) core hub pictures test
 	$(call configure,tsan)
 	$(call build,tsan)
 	$(call ctest,tsan)
 
 cuda:  ## build with the CUDA backend; run every test
-	$(install_deps) core hub test cuda
+	$(install_deps) core hub pictures test cuda
 	$(call configure,cuda)
 	$(call build,cuda)
 	$(call ctest,cuda)
 
 cuda-compile:  ## compile the CUDA code without running it, where nvcc is present
-	$(install_deps) core hub test
+	$(install_deps) core hub pictures test
 	@tools/compile-cuda $(JOBS) || [ $$? = 77 ]
 
 wasm:  ## build the library for WebAssembly; run its tests under Node.js

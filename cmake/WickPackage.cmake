@@ -71,5 +71,6 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "The Wick authors")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libcurl4, ffmpeg")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS
+    "libcurl4, ffmpeg, libturbojpeg0, libpng16-16, libwebp7, libwebpdemux2, libtiff6, libheif1, liblcms2-2")
 include(CPack)

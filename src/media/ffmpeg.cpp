@@ -28,7 +28,8 @@ class FfmpegSource : public SampleSource {
  public:
   FfmpegSource(ByteInput input, const std::string& kind, const std::function<bool()>& is_cancelled)
       : input_(std::move(input), kind, is_cancelled) {
-    stream_ = input_.open_stream(AVMEDIA_TYPE_AUDIO, "sound", codec_, [](AVCodecContext& codec) { codec.thread_count = 1; });
+    stream_ =
+        input_.open_stream(AVMEDIA_TYPE_AUDIO, "sound", codec_, [](AVCodecContext& codec) { codec.thread_count = 1; });
     const AVCodecParameters& parameters = *input_.container().streams[stream_]->codecpar;
     info_ = {codec_->codec->name, parameters.sample_rate, parameters.ch_layout.nb_channels, {}};
     const int64_t duration = input_.container().duration;

@@ -94,6 +94,17 @@ void write_templates(const std::filesystem::path& folder) {
   }
 }
 
+// The small pictures of the tests.
+void write_pictures(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  for (const auto& item : std::filesystem::directory_iterator(WICK_SOURCE_DIR "/tests/fixtures/pictures")) {
+    const auto ending = item.path().extension();
+    if (ending == ".rgb" || ending == ".f32" || ending == ".py" || ending == ".mp4" || ending == ".avi") continue;
+    std::filesystem::copy_file(item.path(), folder / item.path().filename(),
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -112,4 +123,5 @@ int main(int argc, char** argv) {
   write_texts(folder / "schema", kSchemas);
   write_templates(folder / "template");
   write_texts(folder / "api_request", kRequests);
+  write_pictures(folder / "picture");
 }

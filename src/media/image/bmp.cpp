@@ -83,7 +83,8 @@ Palette read_palette(const PictureFile& file, const ByteView& view, const Header
   Palette palette;
   if (header.bits > 8) return palette;
   palette.size = header.colours == 0 ? 1u << header.bits : header.colours;
-  if (palette.size > 1u << header.bits) throw file.bad(cat("the BMP of ", header.bits, " bits has ", palette.size, " colours"));
+  if (palette.size > 1u << header.bits)
+    throw file.bad(cat("the BMP of ", header.bits, " bits has ", palette.size, " colours"));
   const auto entry = static_cast<size_t>(header.palette_entry);
   if (!view.has(header.palette_at, palette.size * entry)) throw file.bad("the BMP ends inside its palette");
   for (uint32_t i = 0; i < palette.size; ++i) {

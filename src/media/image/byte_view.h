@@ -26,7 +26,8 @@ class ByteView {
     return value;
   }
   bool is(size_t at, std::string_view text) const {
-    return has(at, text.size()) && std::string_view(reinterpret_cast<const char*>(bytes_.data()) + at, text.size()) == text;
+    return has(at, text.size()) &&
+           std::string_view(reinterpret_cast<const char*>(bytes_.data()) + at, text.size()) == text;
   }
   // As much of it as there is.
   std::span<const std::byte> part(size_t at, size_t count) const {

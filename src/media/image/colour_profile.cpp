@@ -29,9 +29,9 @@ uint8_t multiplied(uint32_t a, uint32_t b) {  // a * b / 255, rounded
 }
 
 #if WICK_HAS_LCMS2
-#define WICK_LCMS_FUNCTIONS(each)                                                                                   \
-  each(cmsCreateContext) each(cmsDeleteContext) each(cmsOpenProfileFromMemTHR) each(cmsCreate_sRGBProfileTHR)       \
-      each(cmsCloseProfile) each(cmsGetColorSpace) each(cmsGetHeaderRenderingIntent) each(cmsCreateTransformTHR)    \
+#define WICK_LCMS_FUNCTIONS(each)                                                                                \
+  each(cmsCreateContext) each(cmsDeleteContext) each(cmsOpenProfileFromMemTHR) each(cmsCreate_sRGBProfileTHR)    \
+      each(cmsCloseProfile) each(cmsGetColorSpace) each(cmsGetHeaderRenderingIntent) each(cmsCreateTransformTHR) \
           each(cmsDeleteTransform) each(cmsDoTransform) each(cmsSetLogErrorHandlerTHR)
 WICK_SYSTEM_LIBRARY(Littlecms, WICK_LCMS_FUNCTIONS,
                     "colours are converted with littlecms (tools/install-deps pictures)", "liblcms2.so.2")
@@ -78,17 +78,21 @@ void inks_to_rgb(RawPicture& raw) {
 
 #if WICK_HAS_LCMS2
 void convert_to_srgb(std::span<const std::byte> profile, RawPicture& raw, const std::string& name) {
-  const auto bad = [&](std::string_view what) { return Error(ErrorCode::kBadFile, cat(name, ": its colour profile ", what)); };
+  const auto bad = [&](std::string_view what) {
+    return Error(ErrorCode::kBadFile, cat(name, ": its colour profile ", what));
+  };
   const Littlecms& library = Littlecms::get();
   const Context context(library.cmsCreateContext(nullptr, nullptr));
   if (!context) throw Error(ErrorCode::kOutOfMemory, "littlecms could not allocate memory");
-  const Profile from(library.cmsOpenProfileFromMemTHR(context.get(), profile.data(), static_cast<cmsUInt32Number>(profile.size())));
+  const Profile from(
+      library.cmsOpenProfileFromMemTHR(context.get(), profile.data(), static_cast<cmsUInt32Number>(profile.size())));
   if (!from) throw bad("is damaged");
   const Profile to(library.cmsCreate_sRGBProfileTHR(context.get()));
   const auto space = library.cmsGetColorSpace(from.get());
   const auto transform_of = [&](cmsUInt32Number format) {
     Transform transform(library.cmsCreateTransformTHR(context.get(), from.get(), format, to.get(), TYPE_RGB_8,
-                                                      library.cmsGetHeaderRenderingIntent(from.get()), cmsFLAGS_NOCACHE));
+                                                      library.cmsGetHeaderRenderingIntent(from.get()),
+                                                      cmsFLAGS_NOCACHE));
     if (!transform) throw bad("cannot be used");
     return transform;
   };
@@ -108,7 +112,8 @@ void convert_to_srgb(std::span<const std::byte> profile, RawPicture& raw, const 
     std::array<uint8_t, 256 * 3> colours;
     for (size_t i = 0; i < 256; ++i) levels[i] = static_cast<uint8_t>(i);
     library.cmsDoTransform(transform_of(TYPE_GRAY_8).get(), levels.data(), colours.data(), 256);
-    for (size_t i = 0; i < count; ++i) std::copy_n(colours.data() + raw.pixels[3 * i] * size_t{3}, 3, raw.pixels.data() + 3 * i);
+    for (size_t i = 0; i < count; ++i)
+      std::copy_n(colours.data() + raw.pixels[3 * i] * size_t{3}, 3, raw.pixels.data() + 3 * i);
   } else if (space == cmsSigRgbData) {
     const Transform transform = transform_of(TYPE_RGB_8);
     if (leaves_colours(transform.get())) return;

@@ -26,7 +26,7 @@ enum class RawFormat {
 struct RawPicture {
   int width = 0, height = 0;
   RawFormat format = RawFormat::kRgb;
-  Pixels pixels;  // [height, width, 3 or 4]
+  Pixels pixels;                   // [height, width, 3 or 4]
   std::vector<std::byte> profile;  // ICC; empty: sRGB
   int orientation = 1;             // as EXIF numbers them
 
@@ -41,6 +41,8 @@ struct PictureFile {
   Error bad(const std::string& what) const;
   // Throws when a picture of that size is empty or above the limits.
   void check_size(int64_t width, int64_t height) const;
+  // Throws when so many frames are put together that a small file would keep the program busy for long.
+  void check_work(int frames, const RawPicture& canvas) const;
   // Memory for it, checked.
   RawPicture make(int64_t width, int64_t height, RawFormat format) const;
 };

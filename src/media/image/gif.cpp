@@ -215,7 +215,8 @@ void draw(const PictureFile& file, const ByteView& view, const GifFrame& frame, 
         if (*value >= frame.palette_size) {
           throw file.bad(cat("frame ", index, " of the GIF has colour ", *value, " of ", frame.palette_size));
         }
-        uint8_t* out = canvas.pixels.data() + (static_cast<size_t>(to_y) * static_cast<size_t>(canvas.width) + static_cast<size_t>(to_x)) * 4;
+        uint8_t* out = canvas.pixels.data() +
+                       (static_cast<size_t>(to_y) * static_cast<size_t>(canvas.width) + static_cast<size_t>(to_x)) * 4;
         for (size_t i = 0; i < 3; ++i) out[i] = view.u8(frame.palette_at + *value * size_t{3} + i);
         out[3] = 255;
       }
@@ -228,7 +229,9 @@ void clear(const GifFrame& frame, RawPicture& canvas) {
   const int bottom = std::min(canvas.height, frame.top + frame.height);
   for (int y = frame.top; y < bottom; ++y) {
     for (int x = frame.left; x < right; ++x) {
-      std::fill_n(canvas.pixels.data() + (static_cast<size_t>(y) * static_cast<size_t>(canvas.width) + static_cast<size_t>(x)) * 4, 4, uint8_t{0});
+      std::fill_n(canvas.pixels.data() +
+                      (static_cast<size_t>(y) * static_cast<size_t>(canvas.width) + static_cast<size_t>(x)) * 4,
+                  4, uint8_t{0});
     }
   }
 }
@@ -254,10 +257,12 @@ void visit_gif(const PictureFile& file, const FrameVisitor& visit) {
     if (!frame) return;
     if (index == 0) {  // some files leave the size of the canvas to the first frame
       const bool has_size = frames.width > 0 && frames.height > 0;
-      canvas = file.make(has_size ? frames.width : frame->width, has_size ? frames.height : frame->height,
-                         RawFormat::kRgba);
+      canvas =
+          file.make(has_size ? frames.width : frame->width, has_size ? frames.height : frame->height, RawFormat::kRgba);
       std::fill(canvas.pixels.begin(), canvas.pixels.end(), uint8_t{0});
     }
+    file.check_size(frame->width, frame->height);
+    file.check_work(index, canvas);
     Pixels before;
     if (frame->disposal == 3) before = canvas.pixels;
     draw(file, frames.view(), *frame, index, canvas);

@@ -18,7 +18,7 @@ namespace wick {
 #if WICK_HAS_TURBOJPEG
 namespace {
 
-#define WICK_TURBOJPEG_FUNCTIONS(each) \
+#define WICK_TURBOJPEG_FUNCTIONS(each)                                                                      \
   each(tjInitDecompress) each(tjDestroy) each(tjDecompressHeader3) each(tjDecompress2) each(tjGetErrorStr2) \
       each(tjGetErrorCode)
 WICK_SYSTEM_LIBRARY(Turbojpeg, WICK_TURBOJPEG_FUNCTIONS,
@@ -62,7 +62,8 @@ void read_segments(ByteSpan bytes, RawPicture& raw) {
 
 // Cameras write bytes that nobody needs and other things that libjpeg warns of.
 bool loses_pixels(std::string_view warning) {
-  constexpr std::string_view kHarmless[] = {"extraneous bytes", "Unknown Adobe", "unknown JFIF", "Invalid SOS parameters"};
+  constexpr std::string_view kHarmless[] = {"extraneous bytes", "Unknown Adobe", "unknown JFIF",
+                                            "Invalid SOS parameters"};
   return std::none_of(std::begin(kHarmless), std::end(kHarmless),
                       [&](std::string_view known) { return warning.find(known) != std::string_view::npos; });
 }
@@ -80,6 +81,7 @@ RawPicture decode_jpeg(const PictureFile& file) {
   if (library.tjDecompressHeader3(decoder.get(), bytes, size, &width, &height, &sampling, &colours) != 0) {
     throw file.bad(cat("the JPEG cannot be read: ", reason()));
   }
+  if (width < 1 || height < 1) throw file.bad("the JPEG cannot be read: it ends before its size is said");
   const bool has_black = colours == TJCS_CMYK || colours == TJCS_YCCK;
   RawPicture raw = file.make(width, height, has_black ? RawFormat::kInverseCmyk : RawFormat::kRgb);
   read_segments(file.bytes, raw);

@@ -63,6 +63,14 @@ void PictureFile::check_size(int64_t width, int64_t height) const {
   }
 }
 
+void PictureFile::check_work(int frames, const RawPicture& canvas) const {
+  constexpr int64_t kMostPictures = 64;  // as large as one may be
+  if (int64_t{frames} * canvas.width * canvas.height <= limits.max_pixels * kMostPictures) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              cat(name, ": ", frames, " frames of ", canvas.width, " x ", canvas.height,
+                  " pixels are more than the limit of ", limits.max_pixels * kMostPictures));
+}
+
 RawPicture PictureFile::make(int64_t width, int64_t height, RawFormat format) const {
   check_size(width, height);
   RawPicture raw;

@@ -11,8 +11,8 @@
 
 namespace wick {
 
-// Bytes that resize() leaves as they are, in large pages where there are many: a photo is 36 MB, and clearing and mapping
-// that in small pages takes half as long as decoding it.
+// Bytes that resize() leaves as they are, in large pages where there are many: a photo is 36 MB, and clearing and
+// mapping that in small pages takes half as long as decoding it.
 template <typename T>
 struct PixelAllocator {
   using value_type = T;

@@ -16,13 +16,13 @@ namespace wick {
 #if WICK_HAS_PNG
 namespace {
 
-#define WICK_PNG_FUNCTIONS(each)                                                                                        \
-  each(png_create_read_struct) each(png_create_info_struct) each(png_destroy_read_struct) each(png_set_read_fn)        \
-      each(png_get_io_ptr) each(png_get_error_ptr) each(png_error) each(png_longjmp) each(png_set_longjmp_fn)          \
-          each(png_set_user_limits) each(png_read_info) each(png_get_image_width) each(png_get_image_height)           \
-              each(png_get_valid) each(png_get_color_type) each(png_set_expand) each(png_set_scale_16)                 \
-                  each(png_set_gray_to_rgb) each(png_set_interlace_handling) each(png_read_update_info)                \
-                      each(png_get_rowbytes) each(png_read_image) each(png_read_end) each(png_get_iCCP)                \
+#define WICK_PNG_FUNCTIONS(each)                                                                                \
+  each(png_create_read_struct) each(png_create_info_struct) each(png_destroy_read_struct) each(png_set_read_fn) \
+      each(png_get_io_ptr) each(png_get_error_ptr) each(png_error) each(png_longjmp) each(png_set_longjmp_fn)   \
+          each(png_set_user_limits) each(png_read_info) each(png_get_image_width) each(png_get_image_height)    \
+              each(png_get_valid) each(png_get_color_type) each(png_set_expand) each(png_set_scale_16)          \
+                  each(png_set_gray_to_rgb) each(png_set_interlace_handling) each(png_read_update_info)         \
+                      each(png_get_rowbytes) each(png_read_image) each(png_read_end) each(png_get_iCCP)         \
                           each(png_get_eXIf_1)
 WICK_SYSTEM_LIBRARY(Libpng, WICK_PNG_FUNCTIONS, "PNG pictures are read with libpng (tools/install-deps pictures)",
                     "libpng16.so.16")

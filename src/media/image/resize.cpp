@@ -79,8 +79,8 @@ Picture resize_height(const Picture& picture, int height, const ResizeWeights& w
 
 Picture resize(const Picture& picture, int width, int height, ResizeFilter filter, ResizeArithmetic arithmetic) {
   if (width < 1 || height < 1 || picture.width < 1 || picture.height < 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                cat("a picture of ", picture.width, " x ", picture.height, " cannot become one of ", width, " x ", height));
+    throw Error(ErrorCode::kInvalidArgument, cat("a picture of ", picture.width, " x ", picture.height,
+                                                 " cannot become one of ", width, " x ", height));
   }
   if (filter == ResizeFilter::kNearest) return resize_nearest(picture, width, height, arithmetic);
   const bool narrow = arithmetic == ResizeArithmetic::kTorchvision;
@@ -131,9 +131,9 @@ std::vector<float> resize_planes(std::span<const float> planes, int channels, in
       float* to = out.data() + (static_cast<size_t>(channel) * static_cast<size_t>(new_height) + i) * wanted_width;
       for (int k = 0; k < weights.taps[i]; ++k) {
         const float weight = weights.weights[i * static_cast<size_t>(weights.stride) + static_cast<size_t>(k)];
-        const float* from =
-            rows.data() + (static_cast<size_t>(channel) * static_cast<size_t>(height) +
-                           static_cast<size_t>(weights.begin[i] + k)) * wanted_width;
+        const float* from = rows.data() + (static_cast<size_t>(channel) * static_cast<size_t>(height) +
+                                           static_cast<size_t>(weights.begin[i] + k)) *
+                                              wanted_width;
         for (size_t x = 0; x < wanted_width; ++x) to[x] += from[x] * weight;
       }
     }

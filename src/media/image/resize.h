@@ -17,7 +17,8 @@ enum class ResizeFilter { kNearest = 0, kLanczos = 1, kBilinear = 2, kBicubic = 
 // have 22 bits behind the point; torchvision's have what fits 16 bits.
 enum class ResizeArithmetic { kPillow, kTorchvision };
 
-// Byte for byte what Pillow's Image.resize or torchvision's resize of bytes with antialiasing gives. Sizes are at least 1.
+// Byte for byte what Pillow's Image.resize or torchvision's resize of bytes with antialiasing gives. Sizes are at
+// least 1.
 Picture resize(const Picture& picture, int width, int height, ResizeFilter filter,
                ResizeArithmetic arithmetic = ResizeArithmetic::kPillow);
 

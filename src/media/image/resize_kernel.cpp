@@ -17,7 +17,8 @@ void plain_rows(const uint8_t* rows, ptrdiff_t stride, const int32_t* weights, i
                 uint8_t* out) {
   for (size_t i = 0; i < count; ++i) {
     uint32_t sum = uint32_t{1} << (precision - 1);  // wraps on the way; the end fits
-    for (int t = 0; t < taps; ++t) sum += static_cast<uint32_t>(weights[t]) * rows[t * stride + static_cast<ptrdiff_t>(i)];
+    for (int t = 0; t < taps; ++t)
+      sum += static_cast<uint32_t>(weights[t]) * rows[t * stride + static_cast<ptrdiff_t>(i)];
     out[i] = static_cast<uint8_t>(std::clamp(static_cast<int32_t>(sum) >> precision, 0, 255));
   }
 }
@@ -184,7 +185,8 @@ void weighted_rows(const uint8_t* rows, ptrdiff_t stride, const int32_t* weights
   HWY_DYNAMIC_DISPATCH(weighted_rows_here)(rows, stride, weights, taps, precision, narrow, count, out);
 }
 
-void transpose_bytes(const uint8_t* in, ptrdiff_t in_stride, int rows, int columns, uint8_t* out, ptrdiff_t out_stride) {
+void transpose_bytes(const uint8_t* in, ptrdiff_t in_stride, int rows, int columns, uint8_t* out,
+                     ptrdiff_t out_stride) {
   HWY_DYNAMIC_DISPATCH(transpose_bytes_here)(in, in_stride, rows, columns, out, out_stride);
 }
 

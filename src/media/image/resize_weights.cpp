@@ -39,7 +39,7 @@ T filter_at(ResizeFilter filter, T x) {
       if (x >= 1) return 0;
       if (x == 0) return 1;
       return sinc(x) * (T(0.54f) + T(0.46f) * std::cos(x * std::numbers::pi_v<T>));  // Pillow's constants are floats
-    case ResizeFilter::kBicubic: {  // Catmull-Rom
+    case ResizeFilter::kBicubic: {                                                   // Catmull-Rom
       constexpr T a = T(-0.5);
       if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
       return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;

@@ -15,7 +15,9 @@ struct ResizeWeights {
   int stride = 0;
   int precision = 0;
 
-  const int32_t* at(int output) const { return weights.data() + static_cast<size_t>(output) * static_cast<size_t>(stride); }
+  const int32_t* at(int output) const {
+    return weights.data() + static_cast<size_t>(output) * static_cast<size_t>(stride);
+  }
 };
 
 ResizeWeights resize_weights(int size, int new_size, ResizeFilter filter, ResizeArithmetic arithmetic);

@@ -10,16 +10,16 @@
 //   Turbojpeg::get().tjInitDecompress();
 #define WICK_LIBRARY_MEMBER(name) decltype(&::name) name = nullptr;
 #define WICK_LIBRARY_FIND(name) library.find(#name, name);
-#define WICK_SYSTEM_LIBRARY(Type, functions, need, ...)  \
-  struct Type {                                          \
+#define WICK_SYSTEM_LIBRARY(Type, functions, need, ...)       \
+  struct Type {                                               \
     functions(WICK_LIBRARY_MEMBER) static const Type& get() { \
-      static const Type loaded;                          \
-      return loaded;                                     \
-    }                                                    \
-                                                         \
-   private:                                              \
-    Type() {                                             \
-      const SharedLibrary library({__VA_ARGS__}, need);  \
-      functions(WICK_LIBRARY_FIND)                       \
-    }                                                    \
+      static const Type loaded;                               \
+      return loaded;                                          \
+    }                                                         \
+                                                              \
+   private:                                                   \
+    Type() {                                                  \
+      const SharedLibrary library({__VA_ARGS__}, need);       \
+      functions(WICK_LIBRARY_FIND)                            \
+    }                                                         \
   };

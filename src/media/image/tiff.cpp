@@ -71,9 +71,8 @@ RawPicture decode_tiff(const PictureFile& file) {
   last_problem.clear();
   Memory memory{file.bytes};
   // "m": not mapped, through the functions here.
-  const std::unique_ptr<TIFF, CloseTiff> tiff(library.TIFFClientOpen("picture", "rm", &memory, read_bytes, write_bytes,
-                                                                     seek_bytes, close_bytes, size_of_bytes, nullptr,
-                                                                     nullptr));
+  const std::unique_ptr<TIFF, CloseTiff> tiff(library.TIFFClientOpen(
+      "picture", "rm", &memory, read_bytes, write_bytes, seek_bytes, close_bytes, size_of_bytes, nullptr, nullptr));
   const auto cannot = [&](std::string_view reason) { return file.bad(cat("the TIFF cannot be decoded: ", reason)); };
   if (!tiff) throw cannot(last_problem);
   uint32_t width = 0, height = 0, profile_size = 0;
@@ -83,14 +82,16 @@ RawPicture decode_tiff(const PictureFile& file) {
   library.TIFFGetField(tiff.get(), TIFFTAG_IMAGELENGTH, &height);
   library.TIFFGetField(tiff.get(), TIFFTAG_ORIENTATION, &orientation);
   RawPicture raw = file.make(width, height, RawFormat::kRgbaMultiplied);
-  const uint64_t piece = library.TIFFIsTiled(tiff.get()) ? library.TIFFTileSize64(tiff.get()) : library.TIFFStripSize64(tiff.get());
+  const uint64_t piece =
+      library.TIFFIsTiled(tiff.get()) ? library.TIFFTileSize64(tiff.get()) : library.TIFFStripSize64(tiff.get());
   if (piece > static_cast<uint64_t>(file.limits.max_pixels) * 8) {
     throw cannot(cat("it is cut into pieces of ", piece, " bytes"));
   }
   char reason[1024] = {};
   TIFFRGBAImage image;
   if (!library.TIFFRGBAImageOK(tiff.get(), reason) || !library.TIFFRGBAImageBegin(&image, tiff.get(), 1, reason)) {
-    throw Error(ErrorCode::kUnsupported, cat(file.name, ": the TIFF is of a kind that libtiff does not convert: ", reason));
+    throw Error(ErrorCode::kUnsupported,
+                cat(file.name, ": the TIFF is of a kind that libtiff does not convert: ", reason));
   }
   image.req_orientation = image.orientation;  // rows as they lie in the file; they are turned later
   std::vector<uint32_t> pixels(static_cast<size_t>(width) * height);

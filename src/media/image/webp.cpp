@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kNeed = "WebP pictures are read with libwebp (tools/install-deps pictures)";
 #define WICK_WEBP_FUNCTIONS(each) each(WebPGetFeaturesInternal) each(WebPDecodeRGBInto) each(WebPDecodeRGBAInto)
 WICK_SYSTEM_LIBRARY(Libwebp, WICK_WEBP_FUNCTIONS, kNeed, "libwebp.so.7")
-#define WICK_WEBP_DEMUX_FUNCTIONS(each)                                                                              \
-  each(WebPAnimDecoderOptionsInitInternal) each(WebPAnimDecoderNewInternal) each(WebPAnimDecoderGetInfo)            \
+#define WICK_WEBP_DEMUX_FUNCTIONS(each)                                                                                \
+  each(WebPAnimDecoderOptionsInitInternal) each(WebPAnimDecoderNewInternal) each(WebPAnimDecoderGetInfo)               \
       each(WebPAnimDecoderGetNext) each(WebPAnimDecoderDelete) each(WebPAnimDecoderGetDemuxer) each(WebPDemuxGetFrame) \
           each(WebPDemuxNextFrame) each(WebPDemuxReleaseIterator)
 WICK_SYSTEM_LIBRARY(LibwebpDemux, WICK_WEBP_DEMUX_FUNCTIONS, kNeed, "libwebpdemux.so.2")
@@ -30,8 +30,8 @@ const uint8_t* data_of(const PictureFile& file) { return reinterpret_cast<const 
 
 WebPBitstreamFeatures features_of(const PictureFile& file) {
   WebPBitstreamFeatures features;
-  const auto code = Libwebp::get().WebPGetFeaturesInternal(data_of(file), file.bytes.size(), &features,
-                                                           WEBP_DECODER_ABI_VERSION);
+  const auto code =
+      Libwebp::get().WebPGetFeaturesInternal(data_of(file), file.bytes.size(), &features, WEBP_DECODER_ABI_VERSION);
   if (code == VP8_STATUS_NOT_ENOUGH_DATA) throw file.bad("the WebP ends early");
   if (code != VP8_STATUS_OK) throw file.bad(cat("the WebP cannot be read: libwebp's error ", static_cast<int>(code)));
   return features;
@@ -89,7 +89,8 @@ RawPicture decode_webp(const PictureFile& file) {
   RawPicture raw = file.make(features.width, features.height, features.has_alpha ? RawFormat::kRgba : RawFormat::kRgb);
   const auto decode = features.has_alpha ? Libwebp::get().WebPDecodeRGBAInto : Libwebp::get().WebPDecodeRGBInto;
   if (!decode(data_of(file), file.bytes.size(), raw.pixels.data(), raw.pixels.size(), raw.width * raw.channels())) {
-    throw file.bad(cat("the WebP of ", raw.width, " x ", raw.height, " cannot be decoded: it is damaged or ends early"));
+    throw file.bad(
+        cat("the WebP of ", raw.width, " x ", raw.height, " cannot be decoded: it is damaged or ends early"));
   }
   read_chunks(file, raw);
   return raw;
@@ -124,6 +125,7 @@ void visit_webp(const PictureFile& file, const FrameVisitor& visit) {
   read_chunks(file, canvas);
   double seconds = 0;
   for (int index = 0; index < static_cast<int>(info.frame_count); ++index) {
+    file.check_work(index, canvas);
     uint8_t* pixels = nullptr;
     int end = 0;
     if (!LibwebpDemux::get().WebPAnimDecoderGetNext(decoder.get(), &pixels, &end)) {

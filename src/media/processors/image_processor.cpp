@@ -56,7 +56,8 @@ Tensor planes(const std::vector<Picture>& tiles, const ImageProcessorConfig& con
   const ByteValues values = byte_values(config);
   Tensor out = zeros({std::ssize(tiles), 3, height, width});
   for (size_t i = 0; i < tiles.size(); ++i) {
-    append_planes(tiles[i], values, height, width, out.mutable_data<float>() + static_cast<int64_t>(i) * 3 * height * width);
+    append_planes(tiles[i], values, height, width,
+                  out.mutable_data<float>() + static_cast<int64_t>(i) * 3 * height * width);
   }
   return out;
 }
@@ -64,8 +65,8 @@ Tensor planes(const std::vector<Picture>& tiles, const ImageProcessorConfig& con
 PatchGrid grid_of(const Picture& tile, const ImageProcessorConfig& config, int frames) {
   const int multiple = config.layout == PixelLayout::kMergedPatches ? config.patch * config.merge : config.patch;
   if (tile.height % multiple != 0 || tile.width % multiple != 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                cat("a picture of ", tile.width, " x ", tile.height, " does not consist of squares of ", multiple, " pixels"));
+    throw Error(ErrorCode::kInvalidArgument, cat("a picture of ", tile.width, " x ", tile.height,
+                                                 " does not consist of squares of ", multiple, " pixels"));
   }
   return {frames, tile.height / config.patch, tile.width / config.patch};
 }
@@ -139,7 +140,8 @@ ImageProcessor::ImageProcessor(ImageProcessorConfig config) : config_(std::move(
   check(config_.patch > 0 && config_.merge > 0 && config_.temporal_patch > 0, "patches without a size");
   check(config_.size_rule != SizeRule::kPixelBudget || config_.min_pixels <= config_.max_pixels,
         cat("at least ", config_.min_pixels, " pixels and at most ", config_.max_pixels));
-  check(!config_.rescale_first || (config_.cut == CutRule::kWhole && !config_.crop), "a crop behind numbers that are resized");
+  check(!config_.rescale_first || (config_.cut == CutRule::kWhole && !config_.crop),
+        "a crop behind numbers that are resized");
 }
 
 std::pair<int, int> ImageProcessor::size_within_budget(int height, int width) const {
@@ -149,8 +151,8 @@ std::pair<int, int> ImageProcessor::size_within_budget(int height, int width) co
 PixelValues ImageProcessor::process(const Picture& picture) const {
   if (picture.width < 1 || picture.height < 1 ||
       picture.rgb.size() != static_cast<size_t>(picture.width) * static_cast<size_t>(picture.height) * 3) {
-    throw Error(ErrorCode::kInvalidArgument, cat("a picture of ", picture.width, " x ", picture.height, " has ",
-                                                 picture.rgb.size(), " bytes"));
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("a picture of ", picture.width, " x ", picture.height, " has ", picture.rgb.size(), " bytes"));
   }
   PixelValues out;
   out.picture_height = picture.height;
@@ -186,20 +188,22 @@ PixelValues ImageProcessor::process(const Picture& picture) const {
 PixelValues ImageProcessor::process_video(std::span<const Picture> frames, int64_t min_pixels, int64_t max_pixels,
                                           bool counts_time) const {
   if (config_.layout != PixelLayout::kMergedPatches) {
-    throw Error(ErrorCode::kUnsupported, cat("the image processor ", config_.kind, " takes single pictures, not videos"));
+    throw Error(ErrorCode::kUnsupported,
+                cat("the image processor ", config_.kind, " takes single pictures, not videos"));
   }
   if (frames.empty()) throw Error(ErrorCode::kInvalidArgument, "a video without frames");
   const int height = frames[0].height, width = frames[0].width, factor = config_.patch * config_.merge;
   for (const Picture& frame : frames) {
     if (frame.height != height || frame.width != width) {
-      throw Error(ErrorCode::kInvalidArgument, cat("a video has frames of ", width, " x ", height, " and of ", frame.width,
-                                                   " x ", frame.height));
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("a video has frames of ", width, " x ", height, " and of ", frame.width, " x ", frame.height));
     }
   }
   const int times = config_.temporal_patch;
   const int count = static_cast<int>(frames.size());
-  const auto size = counts_time ? video_size_in_budget(std::max(count, times), height, width, factor, times, min_pixels, max_pixels)
-                                : size_in_budget(height, width, factor, min_pixels, max_pixels);
+  const auto size =
+      counts_time ? video_size_in_budget(std::max(count, times), height, width, factor, times, min_pixels, max_pixels)
+                  : size_in_budget(height, width, factor, min_pixels, max_pixels);
   std::vector<Picture> sized;
   for (const Picture& frame : frames) {
     sized.push_back(resize(frame, size.second, size.first, config_.filter, config_.arithmetic));

@@ -38,7 +38,8 @@ enum class CutRule {
 
 enum class PixelLayout {
   kPlanes,         // [tiles, 3, height, width]
-  kMergedPatches,  // [patches, 3 * temporal_patch * patch * patch], patches of a merge x merge square together (Qwen-VL)
+  kMergedPatches,  // [patches, 3 * temporal_patch * patch * patch], patches of a merge x merge square together
+                   // (Qwen-VL)
   kPatchRows,      // [patches, patch * patch * 3], row by row (SigLIP 2, LFM2-VL)
 };
 
@@ -52,11 +53,11 @@ struct ImageProcessorConfig {
   ResizeArithmetic arithmetic = ResizeArithmetic::kTorchvision;
   bool rescale_first = false;  // resizes f32 instead of bytes (DINOv3)
 
-  int height = 224, width = 224;         // kExact; of one tile
-  int edge = 224;                        // kShortestEdge, kLongestEdge, kInside
+  int height = 224, width = 224;            // kExact; of one tile
+  int edge = 224;                           // kShortestEdge, kLongestEdge, kInside
   std::optional<std::pair<int, int>> crop;  // height, width, around the centre
   std::optional<std::pair<int, int>> pad;   // height, width, below and to the right, with zeros behind normalising
-  bool pad_to_square = false;            // with the mean's colour, around the picture (LLaVA)
+  bool pad_to_square = false;               // with the mean's colour, around the picture (LLaVA)
 
   int patch = 14, merge = 1, temporal_patch = 1;
   int64_t min_pixels = 0, max_pixels = 0;  // kPixelBudget
@@ -91,12 +92,12 @@ struct PatchGrid {
 
 // What a tower takes of one picture, or of one video.
 struct PixelValues {
-  Tensor values;                 // f32, see PixelLayout; patches of all tiles one behind the other
-  std::vector<PatchGrid> grids;  // of each tile in order; empty for kPlanes
-  int tile_rows = 0, tile_columns = 0;  // of the grid of tiles; 0: the picture is in one piece
-  bool has_overview = false;            // besides the tiles there is the whole: see CutRule for its place
+  Tensor values;                              // f32, see PixelLayout; patches of all tiles one behind the other
+  std::vector<PatchGrid> grids;               // of each tile in order; empty for kPlanes
+  int tile_rows = 0, tile_columns = 0;        // of the grid of tiles; 0: the picture is in one piece
+  bool has_overview = false;                  // besides the tiles there is the whole: see CutRule for its place
   int picture_height = 0, picture_width = 0;  // before anything
-  int height = 0, width = 0;                  // of the picture in `values`, without padding; of one tile where it is cut
+  int height = 0, width = 0;  // of the picture in `values`, without padding; of one tile where it is cut
 
   int64_t tiles() const { return grids.empty() ? values.dim(0) : static_cast<int64_t>(grids.size()); }
 };
@@ -113,8 +114,8 @@ class ImageProcessor {
   // Throws Error(kInvalidArgument) for a picture that the rules cannot take, such as one 200 times as long as wide.
   PixelValues process(const Picture& picture) const;
   // Frames of one size, all made equally large. kMergedPatches only: an odd one out is repeated at the end; the grid's
-  // time is frames / temporal_patch. `min_pixels` and `max_pixels` count all frames together if `counts_time` (Qwen3-VL),
-  // else each by itself.
+  // time is frames / temporal_patch. `min_pixels` and `max_pixels` count all frames together if `counts_time`
+  // (Qwen3-VL), else each by itself.
   PixelValues process_video(std::span<const Picture> frames, int64_t min_pixels, int64_t max_pixels,
                             bool counts_time) const;
 

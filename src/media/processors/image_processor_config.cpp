@@ -174,7 +174,8 @@ class Fields {
       std::copy(numbers.begin(), numbers.end(), values.begin());
     }
     for (const double value : values) {
-      if (!std::isfinite(value)) throw Error(ErrorCode::kBadFile, cat(field->place(), " has a number that is not finite"));
+      if (!std::isfinite(value))
+        throw Error(ErrorCode::kBadFile, cat(field->place(), " has a number that is not finite"));
     }
   }
 
@@ -234,7 +235,8 @@ void read_size(const Fields& fields, Config& config) {
     if (config.size_rule == SizeRule::kShortestEdge) config.size_rule = SizeRule::kExact;
     if (config.size_rule != SizeRule::kInside) return;
     if (config.height != config.width) {
-      throw Error(ErrorCode::kUnsupported, cat(size->place(), " is ", config.height, " x ", config.width, ", expected a square"));
+      throw Error(ErrorCode::kUnsupported,
+                  cat(size->place(), " is ", config.height, " x ", config.width, ", expected a square"));
     }
     config.edge = config.height;
     return;
@@ -243,16 +245,16 @@ void read_size(const Fields& fields, Config& config) {
   const bool takes_long = config.size_rule == SizeRule::kLongestEdge || config.size_rule == SizeRule::kInside ||
                           config.cut == CutRule::kSplit;
   if (takes_long != has_long) {
-    throw Error(ErrorCode::kUnsupported,
-                cat(size->place(), " has ", has_long ? "'longest_edge'" : "'shortest_edge'", ", which ", config.kind,
-                    " does not take"));
+    throw Error(ErrorCode::kUnsupported, cat(size->place(), " has ", has_long ? "'longest_edge'" : "'shortest_edge'",
+                                             ", which ", config.kind, " does not take"));
   }
   if (has_short) config.size_rule = SizeRule::kShortestEdge;
 }
 
 void read_patches(const Fields& fields, Config& config) {
   if (const auto patch = fields.height_and_width("patch_size")) {
-    if (patch->first != patch->second) throw Error(ErrorCode::kUnsupported, "patches that are not square are not supported");
+    if (patch->first != patch->second)
+      throw Error(ErrorCode::kUnsupported, "patches that are not square are not supported");
     config.patch = patch->first;
   }
   fields.side("encoder_patch_size", config.patch);
@@ -278,13 +280,15 @@ void read_tiles(const Fields& fields, Config& config) {
     config.max_tiles = 4;
     fields.count("pan_and_scan_max_num_crops", config.max_tiles, 1, 64);
     fields.side("pan_and_scan_min_crop_size", config.min_crop);
-    if (const Json* ratio = fields.find("pan_and_scan_min_ratio_to_activate")) config.min_crop_ratio = ratio->as_number();
+    if (const Json* ratio = fields.find("pan_and_scan_min_ratio_to_activate"))
+      config.min_crop_ratio = ratio->as_number();
   }
   const bool splits = fields.flag("do_image_splitting", true);
-  if (!splits && (config.cut == CutRule::kSplit || config.cut == CutRule::kPatchTiles)) config.max_tiles = config.min_tiles = 1;
+  if (!splits && (config.cut == CutRule::kSplit || config.cut == CutRule::kPatchTiles))
+    config.max_tiles = config.min_tiles = 1;
   if (config.min_tiles > config.max_tiles) {
-    throw Error(ErrorCode::kBadFile, cat("the image processor wants at least ", config.min_tiles, " tiles and at most ",
-                                         config.max_tiles));
+    throw Error(ErrorCode::kBadFile,
+                cat("the image processor wants at least ", config.min_tiles, " tiles and at most ", config.max_tiles));
   }
   if (const Json* points = fields.find("image_grid_pinpoints"); points && config.cut == CutRule::kAnyResolution) {
     config.pinpoints.clear();

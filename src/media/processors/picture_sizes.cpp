@@ -32,7 +32,8 @@ void check_shape(int height, int width) {
 double rounded(double value) { return std::nearbyint(value); }
 
 std::pair<int, int> shortest_edge(int height, int width, int edge) {
-  const double longer = std::floor(static_cast<double>(int64_t{edge} * std::max(height, width)) / std::min(height, width));
+  const double longer =
+      std::floor(static_cast<double>(int64_t{edge} * std::max(height, width)) / std::min(height, width));
   return width <= height ? checked(longer, edge, height, width) : checked(edge, longer, height, width);
 }
 
@@ -164,7 +165,8 @@ std::pair<int, int> best_resolution(int height, int width, const std::vector<std
   std::pair<int, int> best = {0, 0};
   int64_t most_kept = 0, least_wasted = std::numeric_limits<int64_t>::max();
   for (const auto& resolution : resolutions) {
-    const double scale = std::min(static_cast<double>(resolution.second) / width, static_cast<double>(resolution.first) / height);
+    const double scale =
+        std::min(static_cast<double>(resolution.second) / width, static_cast<double>(resolution.first) / height);
     const int64_t inner = static_cast<int64_t>(width * scale) * static_cast<int64_t>(height * scale);
     const int64_t kept = std::min(inner, int64_t{width} * height);
     const int64_t wasted = int64_t{resolution.first} * resolution.second - kept;

@@ -11,8 +11,8 @@ namespace wick {
 // What a picture becomes before the middle is cut out of it.
 std::pair<int, int> size_by_rule(const ImageProcessorConfig& config, int height, int width);
 
-// Sides are multiples of `factor`, and frames * height * width lies between the bounds. `counts_time` is Qwen3-VL's rule
-// for videos.
+// Sides are multiples of `factor`, and frames * height * width lies between the bounds. `counts_time` is Qwen3-VL's
+// rule for videos.
 std::pair<int, int> size_in_budget(int height, int width, int factor, int64_t min_pixels, int64_t max_pixels);
 std::pair<int, int> video_size_in_budget(int frames, int height, int width, int factor, int time_factor,
                                          int64_t min_pixels, int64_t max_pixels);
@@ -21,8 +21,8 @@ std::pair<int, int> video_size_in_budget(int frames, int height, int width, int 
 std::pair<int, int> size_for_splitting(int height, int width, int edge);
 std::pair<int, int> size_in_whole_tiles(int height, int width, int tile);
 
-// The grid of min to max tiles, {rows, columns}, whose shape is nearest to the picture's; of those equally near, the last
-// that is not more than twice as large as the picture.
+// The grid of min to max tiles, {rows, columns}, whose shape is nearest to the picture's; of those equally near, the
+// last that is not more than twice as large as the picture.
 std::pair<int, int> nearest_grid(int height, int width, int tile_height, int tile_width, int min_tiles, int max_tiles);
 
 // LLaVA-NeXT: of the resolutions, that which keeps most of the picture and then wastes least; and the size inside it.

@@ -103,7 +103,8 @@ class TileCutter {
     const auto [rows, columns] = nearest_grid(picture_.height, picture_.width, config_.height, config_.width,
                                               config_.min_tiles, config_.max_tiles);
     std::vector<Picture> tiles;
-    append_grid(resized(picture_, {config_.height * rows, config_.width * columns}), config_.height, config_.width, tiles);
+    append_grid(resized(picture_, {config_.height * rows, config_.width * columns}), config_.height, config_.width,
+                tiles);
     if (rows * columns == 1) return tiles;
     out_.tile_rows = rows;
     out_.tile_columns = columns;
@@ -137,7 +138,8 @@ class TileCutter {
     const bool is_large = near(height, config_.patch) * near(width, config_.patch) > most * config_.tolerance;
     const auto size = small_size(near(height, factor), near(width, factor), per_token);
     if (!is_large || (config_.min_tiles == 1 && config_.max_tiles == 1)) return pieces(resized(picture_, size));
-    const auto [rows, columns] = nearest_grid(height, width, config_.tile, config_.tile, config_.min_tiles, config_.max_tiles);
+    const auto [rows, columns] =
+        nearest_grid(height, width, config_.tile, config_.tile, config_.min_tiles, config_.max_tiles);
     std::vector<Picture> tiles;
     append_grid(resized(picture_, {config_.tile * rows, config_.tile * columns}), config_.tile, config_.tile, tiles);
     out_.tile_rows = rows;
@@ -163,8 +165,9 @@ class TileCutter {
       width = std::ceil(picture_.width * beta / factor) * factor;
     }
     if (height * width > 4 * most) {
-      throw Error(ErrorCode::kInvalidArgument, cat("a picture of ", picture_.width, " x ", picture_.height,
-                                                   " is too long for the ", config_.max_tokens, " tokens of this model"));
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("a picture of ", picture_.width, " x ", picture_.height, " is too long for the ",
+                      config_.max_tokens, " tokens of this model"));
     }
     return {static_cast<int>(height), static_cast<int>(width)};
   }

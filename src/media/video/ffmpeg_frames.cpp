@@ -93,10 +93,6 @@ class VideoFile {
     FfmpegCodec codec;
     std::unique_ptr<FfmpegInput> input = open(codec);
     const AVStream& stream = *input->container().streams[stream_];
-    if (codec->width > 0 && int64_t{codec->width} * codec->height > options_.limits.max_pixels) {
-      throw Error(ErrorCode::kInvalidArgument, cat(name_, ": the video has ", codec->width, " x ", codec->height,
-                                                   " pixels, more than the limit of ", options_.limits.max_pixels));
-    }
     orientation_ = orientation_of(stream);
     seconds_per_tick_ = static_cast<double>(stream.time_base.num) / std::max(1, stream.time_base.den);
     scan(*input);
@@ -112,6 +108,10 @@ class VideoFile {
     auto input = std::make_unique<FfmpegInput>(ByteInput::in_memory(name_, bytes_, nullptr), "no picture that is known",
                                                options_.is_cancelled);
     stream_ = input->open_stream(AVMEDIA_TYPE_VIDEO, "picture", codec, [&](AVCodecContext& context) {
+      if (context.width > 0 && int64_t{context.width} * context.height > options_.limits.max_pixels) {
+        throw Error(ErrorCode::kInvalidArgument, cat(name_, ": the video has ", context.width, " x ", context.height,
+                                                     " pixels, more than the limit of ", options_.limits.max_pixels));
+      }
       context.max_pixels = options_.limits.max_pixels;
       context.thread_count = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
     });
@@ -199,7 +199,8 @@ class VideoFile {
   }
 
   void decode(FfmpegInput& input, AVCodecContext& codec, const std::vector<int64_t>& chosen) {
-    for (const int64_t frame : chosen) wanted_.emplace(table_.has_times ? time_of(static_cast<size_t>(frame)) : frame, frame);
+    for (const int64_t frame : chosen)
+      wanted_.emplace(table_.has_times ? time_of(static_cast<size_t>(frame)) : frame, frame);
     const std::vector<bool> needed = needed_packets(chosen);
     FrameKeeper keeper(name_, options_, std::ssize(chosen));
     const FfmpegPacket packet(ffmpeg_not_null(ffmpeg_library().av_packet_alloc()));
@@ -222,7 +223,8 @@ class VideoFile {
     }
     if (!wanted_.empty() && is_running) drain(codec, keeper);
     if (!wanted_.empty()) {
-      throw input.bad(cat("frame ", wanted_.begin()->second, " of the ", table_.shown.size(), " of the video cannot be decoded"));
+      throw input.bad(
+          cat("frame ", wanted_.begin()->second, " of the ", table_.shown.size(), " of the video cannot be decoded"));
     }
     std::sort(video_.frames.begin(), video_.frames.end(),
               [](const VideoFrame& a, const VideoFrame& b) { return a.seconds < b.seconds; });
@@ -247,7 +249,8 @@ class VideoFile {
   }
 
   double seconds_of(int64_t frame) const {
-    if (table_.has_times) return static_cast<double>(time_of(static_cast<size_t>(frame)) - time_of(0)) * seconds_per_tick_;
+    if (table_.has_times)
+      return static_cast<double>(time_of(static_cast<size_t>(frame)) - time_of(0)) * seconds_per_tick_;
     return video_.frames_per_second > 0 ? static_cast<double>(frame) / video_.frames_per_second : 0;
   }
 
@@ -259,17 +262,19 @@ class VideoFile {
       height_ = frame_->height;
     }
     const auto bad = [&](std::string_view what) { return Error(ErrorCode::kBadFile, cat(name_, ": ", what)); };
-    if (frame_->width < 1 || frame_->height < 1 || int64_t{frame_->width} * frame_->height > options_.limits.max_pixels) {
+    if (frame_->width < 1 || frame_->height < 1 ||
+        int64_t{frame_->width} * frame_->height > options_.limits.max_pixels) {
       throw bad(cat("a frame of the video has ", frame_->width, " x ", frame_->height, " pixels"));
     }
     const auto format = static_cast<AVPixelFormat>(frame_->format);
-    scaler_.reset(library.sws_getCachedContext(scaler_.release(), frame_->width, frame_->height, format, width_, height_,
-                                               AV_PIX_FMT_RGB24, SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_ACCURATE_RND,
-                                               nullptr, nullptr, nullptr));
+    scaler_.reset(library.sws_getCachedContext(
+        scaler_.release(), frame_->width, frame_->height, format, width_, height_, AV_PIX_FMT_RGB24,
+        SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_ACCURATE_RND, nullptr, nullptr, nullptr));
     if (!scaler_) throw bad(cat("FFmpeg cannot convert frames of its format ", frame_->format));
     const bool is_full = frame_->color_range == AVCOL_RANGE_JPEG || format == AV_PIX_FMT_YUVJ420P ||
                          format == AV_PIX_FMT_YUVJ422P || format == AV_PIX_FMT_YUVJ444P;
-    const int space = frame_->colorspace == AVCOL_SPC_UNSPECIFIED ? SWS_CS_DEFAULT : static_cast<int>(frame_->colorspace);
+    const int space =
+        frame_->colorspace == AVCOL_SPC_UNSPECIFIED ? SWS_CS_DEFAULT : static_cast<int>(frame_->colorspace);
     library.sws_setColorspaceDetails(scaler_.get(), library.sws_getCoefficients(space), is_full,
                                      library.sws_getCoefficients(SWS_CS_DEFAULT), 1, 0, 1 << 16, 1 << 16);
     Picture picture;

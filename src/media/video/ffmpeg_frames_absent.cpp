@@ -5,8 +5,9 @@
 namespace wick {
 
 Video read_with_ffmpeg(std::span<const std::byte>, const std::string& name, const VideoOptions&) {
-  throw Error(ErrorCode::kUnsupported,
-              cat(name, ": video is read with FFmpeg's libraries, which this build is without (tools/install-deps audio)"));
+  throw Error(
+      ErrorCode::kUnsupported,
+      cat(name, ": video is read with FFmpeg's libraries, which this build is without (tools/install-deps audio)"));
 }
 
 }  // namespace wick

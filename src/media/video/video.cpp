@@ -25,7 +25,8 @@ Video read_animation(const PictureFile& file, bool is_gif, const VideoOptions& o
   size_t next = 0;
   const FrameVisitor visit = [&](int index, double seconds, const RawPicture& canvas) {
     keeper.check();
-    for (; next < chosen.size() && chosen[next] == index; ++next) keeper.keep(seconds, finish_picture(canvas, file.name), video);
+    for (; next < chosen.size() && chosen[next] == index; ++next)
+      keeper.keep(seconds, finish_picture(canvas, file.name), video);
     return next < chosen.size();
   };
   is_gif ? visit_gif(file, visit) : visit_webp(file, visit);
@@ -165,7 +166,8 @@ std::vector<std::filesystem::path> frame_files(const std::filesystem::path& fold
     if (name.starts_with(".") || !entry.is_regular_file() || !matches(pattern, name)) continue;
     if (!is_folder || looks_like_a_picture(entry.path())) files.push_back(entry.path());
   }
-  if (files.empty()) throw Error(ErrorCode::kIo, cat(folder_or_pattern, is_folder ? ": no pictures are in it" : ": no file matches"));
+  if (files.empty())
+    throw Error(ErrorCode::kIo, cat(folder_or_pattern, is_folder ? ": no pictures are in it" : ": no file matches"));
   std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
     return less_by_numbers(a.filename().native(), b.filename().native());
   });
@@ -173,7 +175,8 @@ std::vector<std::filesystem::path> frame_files(const std::filesystem::path& fold
 }
 
 Video load_frames(const std::filesystem::path& folder_or_pattern, double rate, const VideoOptions& options) {
-  if (!(rate > 0) || !std::isfinite(rate)) throw Error(ErrorCode::kInvalidArgument, cat("frames come at ", rate, " a second"));
+  if (!(rate > 0) || !std::isfinite(rate))
+    throw Error(ErrorCode::kInvalidArgument, cat("frames come at ", rate, " a second"));
   const std::vector<std::filesystem::path> files = frame_files(folder_or_pattern);
   Video video;
   video.frames_in_file = std::ssize(files);
@@ -184,7 +187,8 @@ Video load_frames(const std::filesystem::path& folder_or_pattern, double rate, c
   FrameKeeper keeper(name, options, std::ssize(chosen));
   for (const int64_t index : chosen) {
     keeper.check();
-    keeper.keep(static_cast<double>(index) / rate, load_picture(files[static_cast<size_t>(index)], options.limits), video);
+    keeper.keep(static_cast<double>(index) / rate, load_picture(files[static_cast<size_t>(index)], options.limits),
+                video);
   }
   return video;
 }

@@ -25,10 +25,10 @@ struct Video {
 
 // Which frames are taken. With neither rate nor count: all of them.
 struct FrameChoice {
-  std::optional<double> rate;  // frames per second, spread evenly over the whole
-  std::optional<int> count;    // this many, spread evenly over the whole (all where there are fewer)
-  int min_frames = 1;          // bounds for what `rate` comes to
-  int max_frames = 768;        // more than this, spread evenly, is never kept
+  std::optional<double> rate;     // frames per second, spread evenly over the whole
+  std::optional<int> count;       // this many, spread evenly over the whole (all where there are fewer)
+  int min_frames = 1;             // bounds for what `rate` comes to
+  int max_frames = 768;           // more than this, spread evenly, is never kept
   bool key_frames_first = false;  // each wanted frame becomes the key frame nearest to it: quick, less even
 };
 
@@ -41,8 +41,8 @@ struct VideoOptions {
   std::function<bool()> is_cancelled = {};  // asked again and again; true ends reading with Error(kIo)
 };
 
-// Indices, in order, of the frames that a choice takes of `frames` frames at `rate` a second: the rounding is numpy's linspace, as
-// the processors of Hugging Face have it.
+// Indices, in order, of the frames that a choice takes of `frames` frames at `rate` a second: the rounding is numpy's
+// linspace, as the processors of Hugging Face have it.
 std::vector<int64_t> chosen_frames(int64_t frames, double rate, const FrameChoice& choice);
 
 // A video (FFmpeg's libraries), an animated GIF or WebP, or a still picture as one frame. What the bytes are decides,
