@@ -43,8 +43,9 @@ int list_models(bool json) {
     return 0;
   }
   std::cout << table.text(Terminal::of_stdout())
-            << cat("\n", families().size() + encoder_decoder_families().size() + encoder_families().size() + seeing.size() +
-                          of_pictures.size(),
+            << cat("\n",
+                   families().size() + encoder_decoder_families().size() + encoder_families().size() + seeing.size() +
+                       of_pictures.size(),
                    " families. Others are inferred from config.json and tensor names: ",
                    "`wick inspect` says whether a model fits.\n");
   return 0;

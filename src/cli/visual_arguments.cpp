@@ -17,7 +17,8 @@ CLI::Option* take_all(CLI::Option* option) {
 }  // namespace
 
 void VisualArguments::add_options(CLI::App& command) {
-  take_all(command.add_option("--image", images, "Show a picture before the prompt, - for standard input; may be repeated"))
+  take_all(
+      command.add_option("--image", images, "Show a picture before the prompt, - for standard input; may be repeated"))
       ->type_name("FILE");
   take_all(command.add_option("--video", videos, "Show a video before the prompt; may be repeated"))->type_name("FILE");
   take_all(command.add_option("--frames", frames, "Show pictures as the frames of a video: a folder, or 'shots/*.png'"))
@@ -25,7 +26,9 @@ void VisualArguments::add_options(CLI::App& command) {
   command.add_option("--min-pixels", min_pixels, "Make smaller pictures larger, for models that take any size")
       ->check(count_from(1))
       ->type_name("COUNT");
-  command.add_option("--max-pixels", max_pixels, "Make larger pictures smaller than the model's files do, which takes fewer tokens")
+  command
+      .add_option("--max-pixels", max_pixels,
+                  "Make larger pictures smaller than the model's files do, which takes fewer tokens")
       ->check(count_from(1))
       ->type_name("COUNT");
   command.add_option("--video-max-frames", video_max_frames, "Frames taken of a video, at most (default: 768)")
@@ -62,8 +65,8 @@ std::vector<Conversation::Shown> VisualArguments::load() const {
 std::string shown_text(const Conversation::Shown& shown, const Sight& sight) {
   const Visual& visual = *shown.visual;
   const Picture& picture = visual.is_video() ? visual.frames.front().picture : visual.picture;
-  return cat(shown.name, ", ", visual.is_video() ? cat(visual.frames.size(), " frames of ") : std::string(), picture.width,
-             " x ", picture.height, " pixels, takes ", sight.all_rows(), " tokens");
+  return cat(shown.name, ", ", visual.is_video() ? cat(visual.frames.size(), " frames of ") : std::string(),
+             picture.width, " x ", picture.height, " pixels, takes ", sight.all_rows(), " tokens");
 }
 
 }  // namespace wick

@@ -81,8 +81,8 @@ std::vector<WholeRows> whole_rows(const ForwardBatch& batch) {
   for (const PlacedPiece& piece : placed(batch)) {
     const InputEmbeddings& given = *piece.given;
     if (!given.is_whole) continue;
-    whole.push_back({piece.sequence, piece.row, given.position + piece.first, given.position,
-                     given.position + given.rows.dim(0)});
+    whole.push_back(
+        {piece.sequence, piece.row, given.position + piece.first, given.position, given.position + given.rows.dim(0)});
   }
   return whole;
 }

@@ -35,7 +35,8 @@ void check_embeddings(const SequenceRows& rows, size_t index, const ModelFacts& 
     for (const Tensor& deep : given.deep) {
       const bool fits = deep.defined() && deep.dtype() == DType::kF32 && deep.shape() == x.shape();
       if (fits && deep.device() == device && std::ssize(given.deep) <= facts.layers) continue;
-      throw bad(cat("embeddings of sequence ", index, " bring ", given.deep.size(), " more for layers, of which one is ",
+      throw bad(cat("embeddings of sequence ", index, " bring ", given.deep.size(),
+                    " more for layers, of which one is ",
                     deep.defined() ? cat(deep.dtype(), " ", deep.shape()) : std::string("undefined"), ", expected ",
                     x.dtype(), " ", x.shape()));
     }
@@ -45,7 +46,8 @@ void check_embeddings(const SequenceRows& rows, size_t index, const ModelFacts& 
       const auto count = area ? checked_mul(*area, frames) : std::nullopt;
       if (!facts.takes_grids || frames < 1 || rows < 1 || columns < 1 || count != x.dim(0)) {
         throw bad(cat("embeddings of sequence ", index, ", ", x.dim(0), " rows, lie in ", frames, " x ", rows, " x ",
-                      columns, facts.takes_grids ? "" : cat(", but this ", facts.family, " has positions of one axis")));
+                      columns,
+                      facts.takes_grids ? "" : cat(", but this ", facts.family, " has positions of one axis")));
       }
     }
     const int64_t behind = rows.position + rows.tokens, last = given.position + x.dim(0);

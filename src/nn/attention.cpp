@@ -81,7 +81,8 @@ Tensor Attention::operator()(const LinearInput& input, const Tensor& residual, c
     query = q_norm(query);
     key = k_norm(key);
   }
-  const Attended attended = attend({query, key, value}, rotation, kv, step.rows, options, wants_maps || !step.whole.empty());
+  const Attended attended =
+      attend({query, key, value}, rotation, kv, step.rows, options, wants_maps || !step.whole.empty());
   return finish(attended.out, attended.queries);
 }
 

@@ -38,7 +38,8 @@ Tensor position_bias(std::span<const int64_t> positions, int64_t context, int64_
         }
         const float slope = slopes[options.alibi_slopes.defined() ? static_cast<size_t>(head) : 0];
         const int64_t row = options.distance_bias.defined() ? head : 0;
-        const float bias = biases[static_cast<size_t>(row * distances + std::clamp<int64_t>(query - key, 0, distances - 1))];
+        const float bias =
+            biases[static_cast<size_t>(row * distances + std::clamp<int64_t>(query - key, 0, distances - 1))];
         *out++ = slope * static_cast<float>(key - query) + bias;
       }
     }
@@ -60,8 +61,8 @@ Tensor pattern_of(const Tensor& scores, const Tensor& sinks) {
 // The rows of one sequence, or some of them.
 struct SequenceMap {
   std::span<const int64_t> positions;
-  Tensor query;      // [rows, heads, head_dim]
-  Tensor block_row;  // i32 [blocks]
+  Tensor query;                      // [rows, heads, head_dim]
+  Tensor block_row;                  // i32 [blocks]
   std::span<const WholeRows> whole;  // of the sequence
 
   int64_t context() const { return positions.back() + 1; }
@@ -107,8 +108,8 @@ Tensor attend_whole(std::span<const WholeRows> whole, const Tensor& query, const
   for (const WholeRows& each : whole) {
     std::vector<int64_t> positions;
     for (int64_t position = each.position; position < each.end; ++position) positions.push_back(position);
-    const SequenceMap map{positions, narrow(query, 0, each.row, std::ssize(positions)),
-                          block_row_of(rows, each.sequence), {&each, 1}};
+    const SequenceMap map{
+        positions, narrow(query, 0, each.row, std::ssize(positions)), block_row_of(rows, each.sequence), {&each, 1}};
     const GatheredKv gathered = gather_kv(kv, map.block_row, map.context());
     const Tensor pattern = pattern_of(scores_of(map, gathered, options), options.sinks);
     current = with_rows(current, each.row, values_of(pattern, gathered));

@@ -35,7 +35,8 @@ Tensor LatentAttention::operator()(const LinearInput& input, const Tensor& resid
   const Tensor value = hooks(HookPoint::kAttnV, layer, latent).contiguous();
 
   const bool wants_maps = hooks.wants(HookPoint::kAttnScores, layer) || hooks.wants(HookPoint::kAttnPattern, layer);
-  const Attended attended = attend({absorbed, key, value}, {}, kv, step.rows, options, wants_maps || !step.whole.empty());
+  const Attended attended =
+      attend({absorbed, key, value}, {}, kv, step.rows, options, wants_maps || !step.whole.empty());
   Tensor z = attended.out;
   z = attend_whole(step.whole, attended.queries, kv, step.rows, options, z);
   if (wants_maps) z = hook_attention_maps(hooks, layer, attended.queries, kv, step.rows, options, step.whole, z);

@@ -125,8 +125,8 @@ RopeRows RopeTable::rows_at(int64_t count, const Place& place) const {
   parallel_for(count, 16, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       for (int64_t i = 0; i < half; ++i) {
-        const double angle =
-            static_cast<double>(place(static_cast<size_t>(row), static_cast<size_t>(i))) * frequencies_[static_cast<size_t>(i)];
+        const double angle = static_cast<double>(place(static_cast<size_t>(row), static_cast<size_t>(i))) *
+                             frequencies_[static_cast<size_t>(i)];
         cos[row * half + i] = static_cast<float>(std::cos(angle) * magnitude_);
         sin[row * half + i] = static_cast<float>(std::sin(angle) * magnitude_);
       }

@@ -31,7 +31,8 @@ struct RopeConfig {
   int64_t turned_pairs = 0;  // kProportional: of the dim / 2, those that turn at all
   // How many pairs turn by the time, the row and the column of what is seen; empty: all turn by one position.
   std::vector<int64_t> axes;
-  bool axes_interleaved = false;  // pairs 1, 4, 7, ... by rows and 2, 5, 8, ... by columns, up to three times their count
+  bool axes_interleaved =
+      false;  // pairs 1, 4, 7, ... by rows and 2, 5, 8, ... by columns, up to three times their count
 };
 
 // Where a row stands: in time, in rows and in columns. Of a token all three are one.

@@ -14,14 +14,15 @@ namespace {
 constexpr int64_t kVideoMinPixels = 4096, kVideoMaxPixels = 25165824;
 constexpr int64_t kMostPixels = int64_t{1} << 30;
 
-bool is_same(const Picture& a, const Picture& b) { return a.width == b.width && a.height == b.height && a.rgb == b.rgb; }
+bool is_same(const Picture& a, const Picture& b) {
+  return a.width == b.width && a.height == b.height && a.rgb == b.rgb;
+}
 
 bool is_same(const Visual& a, const Visual& b) {
-  return is_same(a.picture, b.picture) &&
-         std::equal(a.frames.begin(), a.frames.end(), b.frames.begin(), b.frames.end(),
-                    [](const VideoFrame& x, const VideoFrame& y) {
-                      return x.seconds == y.seconds && is_same(x.picture, y.picture);
-                    });
+  return is_same(a.picture, b.picture) && std::equal(a.frames.begin(), a.frames.end(), b.frames.begin(), b.frames.end(),
+                                                     [](const VideoFrame& x, const VideoFrame& y) {
+                                                       return x.seconds == y.seconds && is_same(x.picture, y.picture);
+                                                     });
 }
 
 bool is_same(const SightOptions& a, const SightOptions& b) {
@@ -102,7 +103,8 @@ Eyes::Prepared Eyes::prepare(const Visual& visual, const SightOptions& options) 
   if (encoder_.facts().takes_patches) {
     int64_t row = 0;
     for (const PatchGrid& grid : pixels.grids) {
-      prepared.parts.push_back({narrow(pixels.values, 0, row, grid.patches()).contiguous(), grid.time, grid.height, grid.width});
+      prepared.parts.push_back(
+          {narrow(pixels.values, 0, row, grid.patches()).contiguous(), grid.time, grid.height, grid.width});
       row += grid.patches();
     }
   } else {
@@ -148,8 +150,8 @@ std::vector<InputEmbeddings> Eyes::find(size_t hash, const Visual& visual, const
   const std::lock_guard lock(mutex_);
   for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
     // Who makes pictures of one hash must not show them to others.
-    const bool fits = kept->hash == hash && kept->salt == salt && is_same(kept->options, options) &&
-                      is_same(*kept->visual, visual);
+    const bool fits =
+        kept->hash == hash && kept->salt == salt && is_same(kept->options, options) && is_same(*kept->visual, visual);
     if (!fits) continue;
     kept_.splice(kept_.begin(), kept_, kept);
     return kept_.front().rows;

@@ -41,7 +41,8 @@ class Eyes {
   // does not take, Error(kUnsupported) for videos where the model takes none.
   Sight look(const Visual& visual, const SightOptions& options) const;
   // The rows of all its parts, each for position 0. Only those of one salt share what is kept.
-  std::vector<InputEmbeddings> encode(const VisualRef& visual, const SightOptions& options, std::string_view salt) const;
+  std::vector<InputEmbeddings> encode(const VisualRef& visual, const SightOptions& options,
+                                      std::string_view salt) const;
 
   static constexpr int64_t kKeptBytes = int64_t{256} << 20;  // of what was encoded, with its pictures
 

@@ -20,8 +20,8 @@ class PictureReader {
   static std::unique_ptr<PictureReader> load(const std::filesystem::path& folder, const ModelOptions& options = {});
 
   const PictureModel& model() const { return *model_; }
-  // One vector each, f32 [pictures, width], on the host; each depends on its picture alone. Throw Error(kInvalidArgument)
-  // where there are none.
+  // One vector each, f32 [pictures, width], on the host; each depends on its picture alone. Throw
+  // Error(kInvalidArgument) where there are none.
   Tensor embed(std::span<const Picture> pictures) const;
   Tensor embed_texts(std::span<const std::string> texts) const;
   // Chances of the model's own labels, f32 [pictures, labels].

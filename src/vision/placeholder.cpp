@@ -77,7 +77,8 @@ std::string Placeholder::tiles(std::span<const int64_t> rows, const PixelValues&
   size_t part = 0;
   for (int row = 1; row <= pixels.tile_rows; ++row) {
     for (int column = 1; column <= pixels.tile_columns; ++column) {
-      text += idefics ? cat(kIdeficsEdge, "<row_", row, "_col_", column, ">") : cat("<|img_row_", row, "_col_", column, "|>");
+      text += idefics ? cat(kIdeficsEdge, "<row_", row, "_col_", column, ">")
+                      : cat("<|img_row_", row, "_col_", column, "|>");
       text += repeated(rows[part++]);
     }
     if (idefics) text += "\n";
@@ -98,8 +99,7 @@ std::string Placeholder::of_picture(std::span<const int64_t> rows, const PixelVa
                         (pixels.has_overview || pixels.tile_rows == 0 ? 1 : 0);
   const bool writes_tiles = style_ == Style::kIdefics3 || style_ == Style::kLfm2;
   if (writes_tiles ? rows.size() != expected : rows.size() > 1 && style_ != Style::kInternVl) {
-    throw Error(ErrorCode::kUnsupported,
-                cat("a picture in ", rows.size(), " parts is not supported for a ", family_));
+    throw Error(ErrorCode::kUnsupported, cat("a picture in ", rows.size(), " parts is not supported for a ", family_));
   }
   switch (style_) {
     case Style::kPlain:

@@ -18,8 +18,9 @@ std::unique_ptr<Segmenter> Segmenter::load(const std::filesystem::path& folder, 
   const WeightSource source(Checkpoint::open(folder));
   auto model = Sam::load(source, options);
   const std::filesystem::path files = source.checkpoint().folder();
-  ImageProcessorConfig processor =
-      ImageProcessorConfig::is_in(files) ? ImageProcessorConfig::load(files) : ImageProcessorConfig::of_kind("SamImageProcessor");
+  ImageProcessorConfig processor = ImageProcessorConfig::is_in(files)
+                                       ? ImageProcessorConfig::load(files)
+                                       : ImageProcessorConfig::of_kind("SamImageProcessor");
   const auto side = static_cast<int>(model->side());
   if (processor.size_rule != SizeRule::kLongestEdge || processor.edge != side) {
     throw Error(ErrorCode::kUnsupported,
@@ -39,8 +40,8 @@ std::vector<PictureMask> Segmenter::segment(const Seen& seen, const SamPrompt& p
   const float down = static_cast<float>(seen.encoded_height) / static_cast<float>(seen.height);
   const auto check = [&](float x, float y) {
     if (x >= 0 && y >= 0 && x <= static_cast<float>(seen.width) && y <= static_cast<float>(seen.height)) return;
-    throw Error(ErrorCode::kInvalidArgument, cat("the point ", x, ",", y, " lies outside of the picture of ", seen.width,
-                                                 " x ", seen.height, " pixels"));
+    throw Error(ErrorCode::kInvalidArgument, cat("the point ", x, ",", y, " lies outside of the picture of ",
+                                                 seen.width, " x ", seen.height, " pixels"));
   };
   SamPrompt scaled = prompt;
   for (SamPrompt::Point& point : scaled.points) {
@@ -57,7 +58,8 @@ std::vector<PictureMask> Segmenter::segment(const Seen& seen, const SamPrompt& p
   const std::vector<float> ious = made.ious.to_vector<float>();
   std::vector<PictureMask> masks;
   for (int64_t i = 0; i < made.scores.dim(0); ++i) {
-    const Tensor score = reshape(narrow(made.scores, 0, i, 1), {1, 1, made.scores.dim(1), made.scores.dim(2)}).contiguous();
+    const Tensor score =
+        reshape(narrow(made.scores, 0, i, 1), {1, 1, made.scores.dim(1), made.scores.dim(2)}).contiguous();
     const Tensor square = upsample_bilinear2d(score, {model_->side(), model_->side()});
     const Tensor part = narrow(narrow(square, 2, 0, seen.encoded_height), 3, 0, seen.encoded_width).contiguous();
     PictureMask mask;
@@ -67,7 +69,8 @@ std::vector<PictureMask> Segmenter::segment(const Seen& seen, const SamPrompt& p
     mask.iou = ious[static_cast<size_t>(i)];
     masks.push_back(std::move(mask));
   }
-  std::stable_sort(masks.begin(), masks.end(), [](const PictureMask& a, const PictureMask& b) { return a.iou > b.iou; });
+  std::stable_sort(masks.begin(), masks.end(),
+                   [](const PictureMask& a, const PictureMask& b) { return a.iou > b.iou; });
   return masks;
 }
 

@@ -25,7 +25,7 @@ class Segmenter {
   // A picture, encoded once for any number of prompts.
   struct Seen {
     Tensor encoded;
-    int width = 0, height = 0;                // of the picture
+    int width = 0, height = 0;                  // of the picture
     int encoded_width = 0, encoded_height = 0;  // of it within the square
   };
   Seen see(const Picture& picture) const;

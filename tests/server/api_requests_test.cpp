@@ -125,7 +125,8 @@ TEST(ApiRequests, MessagesAreCheckedOneByOne) {
        "messages[0].content[0].type is 'smell', and models here read text and pictures"},
       {R"({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "http://a/b.png"}}]}]})",
        "messages[0].content[0]",
-       "messages[0].content[0] is of the kind 'http': pictures come as data: URLs with base64, the server fetches none"},
+       "messages[0].content[0] is of the kind 'http': pictures come as data: URLs with base64, the server fetches "
+       "none"},
       {R"({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png,a"}}]}]})",
        "messages[0].content[0]", "messages[0].content[0] is a data: URL without base64"},
       {R"({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:;base64,!"}}]}]})",

@@ -22,9 +22,7 @@ class PicturesInRequests : public testing::Test {
   static std::string url_of(uint32_t seed, int width = 96, int height = 64) {
     return cat("data:image/png;base64,", encode_base64(png_bytes(some_picture(width, height, seed)->picture)));
   }
-  static OrderedJson image(const std::string& url) {
-    return {{"type", "image_url"}, {"image_url", {{"url", url}}}};
-  }
+  static OrderedJson image(const std::string& url) { return {{"type", "image_url"}, {"image_url", {{"url", url}}}}; }
   static std::string chat(const OrderedJson& parts, const std::string& role = "user") {
     OrderedJson content = parts;
     content.push_back({{"type", "text"}, {"text", "a5 a6"}});
@@ -63,7 +61,8 @@ TEST_F(PicturesInRequests, AreSeenByTheResponsesApi) {
       {"max_output_tokens", 6},
       {"input",
        {{{"role", "user"},
-         {"content", {{{"type", "input_image"}, {"image_url", url_of(1)}}, {{"type", "input_text"}, {"text", "a5"}}}}}}}};
+         {"content",
+          {{{"type", "input_image"}, {"image_url", url_of(1)}}, {{"type", "input_text"}, {"text", "a5"}}}}}}}};
   const OrderedJson answer = server_->answer("/v1/responses", body.dump());
   EXPECT_EQ(answer["usage"]["input_tokens"], 10);
 }
@@ -79,8 +78,9 @@ TEST_F(PicturesInRequests, ThatHurtAreRefused) {
   std::string huge = png_bytes(some_picture(64, 64, 1)->picture);
   huge[16] = huge[20] = '\x00';
   huge[17] = huge[21] = '\x01';
-  EXPECT_EQ(server_->post("/v1/chat/completions", chat({image(cat("data:image/png;base64,", encode_base64(huge)))})).status,
-            400);
+  EXPECT_EQ(
+      server_->post("/v1/chat/completions", chat({image(cat("data:image/png;base64,", encode_base64(huge)))})).status,
+      400);
   EXPECT_EQ(server_->answer("/v1/chat/completions", chat({image(url_of(1))}))["usage"]["prompt_tokens"], 11);
 }
 

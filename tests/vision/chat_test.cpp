@@ -78,7 +78,8 @@ TEST_F(ChatWithPictures, EachFrameOfAVideoHasItsTime) {
 
 TEST_F(ChatWithPictures, WhatTextsSpellIsNoPlace) {
   const auto model = seeing_text_model();
-  const EngineRequest request = request_of(*model, {some_picture(64, 64, 1)}, "<|vision_start|><|image_pad|><|vision_end|>");
+  const EngineRequest request =
+      request_of(*model, {some_picture(64, 64, 1)}, "<|vision_start|><|image_pad|><|vision_end|>");
   EXPECT_EQ(std::count(request.prompt.begin(), request.prompt.end(), 180), 4);
   EXPECT_EQ(request.embeddings.size(), 1u);
 }
@@ -86,15 +87,18 @@ TEST_F(ChatWithPictures, WhatTextsSpellIsNoPlace) {
 TEST_F(ChatWithPictures, PicturesAndPlacesMustAgree) {
   const auto model = seeing_text_model();
   Conversation conversation(model);
-  conversation.load(Json::parse(R"([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "a1"}]}])", "messages"));
+  conversation.load(
+      Json::parse(R"([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "a1"}]}])", "messages"));
   expect_error([&] { conversation.prompt(); }, ErrorCode::kInvalidArgument, "without a path");
   ChatInput input;
   ChatVisuals visuals;
   visuals.all = {some_picture(64, 64, 1)};
-  expect_error([&] { make_chat_prompt(*model, input, {}, visuals); }, ErrorCode::kInvalidArgument, "no place for picture 1");
+  expect_error([&] { make_chat_prompt(*model, input, {}, visuals); }, ErrorCode::kInvalidArgument,
+               "no place for picture 1");
   EngineRequest request = request_of(*model, {some_picture(64, 64, 1)}, "a5");
   request.embeddings.clear();
-  expect_error([&] { seen_alone(model, request); }, ErrorCode::kInvalidArgument, "token 180 at position 1 stands for a picture");
+  expect_error([&] { seen_alone(model, request); }, ErrorCode::kInvalidArgument,
+               "token 180 at position 1 stands for a picture");
   request = request_of(*model, {some_picture(64, 64, 1)}, "a5");
   request.embeddings[0].position = 2;
   expect_error([&] { seen_alone(model, request); }, ErrorCode::kInvalidArgument, "position 1");

@@ -26,7 +26,8 @@ TEST_F(SamTest, AgreesWithPyTorch) {
   const std::vector<float> points = values.get("input_points").to_vector<float>();
   const std::vector<int64_t> labels = values.get("input_labels").to_vector<int64_t>();
   SamPrompt prompt;
-  for (size_t i = 0; i < labels.size(); ++i) prompt.points.push_back({points[2 * i], points[2 * i + 1], labels[i] == 1});
+  for (size_t i = 0; i < labels.size(); ++i)
+    prompt.points.push_back({points[2 * i], points[2 * i + 1], labels[i] == 1});
   const Sam::Masks masks = model->segment(encoded, prompt);
   EXPECT_LT(relative_error(masks.scores, values.get("pred_masks")), 5e-6);
   EXPECT_LT(relative_error(masks.ious, values.get("iou_scores")), 5e-6);

@@ -13,16 +13,22 @@ namespace wick {
 // A language model that sees, with what PyTorch computes for a prompt with a picture.
 struct SeeingModel {
   const char* folder;
-  const char* prefix = "";     // of the names in reference.safetensors
-  const char* features = "";   // what the tower gives, and whether it is compared
+  const char* prefix = "";    // of the names in reference.safetensors
+  const char* features = "";  // what the tower gives, and whether it is compared
   double tolerance = 5e-6;
 
   friend std::ostream& operator<<(std::ostream& out, const SeeingModel& model) { return out << model.folder; }
 };
 
 inline constexpr SeeingModel kSeeingModels[] = {
-    {"qwen3_vl", "image_"}, {"qwen3_vl_moe", "image_"},  {"qwen2_5_vl"}, {"qwen3_5-vision", "", "", 3e-5},
-    {"gemma3-vision"},      {"llava"},                   {"smolvlm"},    {"internvl"},
+    {"qwen3_vl", "image_"},
+    {"qwen3_vl_moe", "image_"},
+    {"qwen2_5_vl"},
+    {"qwen3_5-vision", "", "", 3e-5},
+    {"gemma3-vision"},
+    {"llava"},
+    {"smolvlm"},
+    {"internvl"},
     {"lfm2_vl"},
 };
 

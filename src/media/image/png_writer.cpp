@@ -67,8 +67,8 @@ std::string write(const uint8_t* pixels, int width, int height, int channels) {
   std::string header;
   add_big_endian(header, static_cast<uint32_t>(width));
   add_big_endian(header, static_cast<uint32_t>(height));
-  header += '\x08';                            // bits
-  header += channels == 3 ? '\x02' : '\x00';   // colours or grey
+  header += '\x08';                           // bits
+  header += channels == 3 ? '\x02' : '\x00';  // colours or grey
   header.append(3, '\x00');
   const auto row = static_cast<size_t>(width) * static_cast<size_t>(channels);
   std::string raw;

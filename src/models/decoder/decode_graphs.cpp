@@ -18,9 +18,9 @@ constexpr int64_t kLeastWidth = 16;  // blocks
 bool one_token_each(const ForwardBatch& batch) {
   return batch.sequences.size() <= DecodeGraphs::kMostSequences && batch.logit_rows.size() == batch.tokens.size() &&
          std::all_of(batch.sequences.begin(), batch.sequences.end(), [](const SequenceRows& rows) {
-           const bool reads_none = rows.embeddings.empty() || rows.embeddings.back().position +
-                                                                     rows.embeddings.back().rows.dim(0) <=
-                                                                 rows.position;
+           const bool reads_none =
+               rows.embeddings.empty() ||
+               rows.embeddings.back().position + rows.embeddings.back().rows.dim(0) <= rows.position;
            return rows.tokens == 1 && reads_none && !rows.hooks && (!rows.state || rows.state->empty());
          });
 }

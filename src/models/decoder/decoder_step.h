@@ -23,10 +23,10 @@ struct DecoderStep {
   Tensor position_ids;                 // i64 [rows], on the host or, from DecodeInputs, on the device
   std::span<const int64_t> positions;  // the same; empty when they are on the device
   AttentionStep attention;
-  InlineVector<RopeRows, kMostRopes> ropes;  // one per table
-  Tensor layer_inputs;                       // [rows, layers * size]: what LayerEmbeddings gives
+  InlineVector<RopeRows, kMostRopes> ropes;   // one per table
+  Tensor layer_inputs;                        // [rows, layers * size]: what LayerEmbeddings gives
   std::vector<std::optional<DeepRows>> deep;  // what is added behind the first layers
-  std::vector<SequenceState> states;         // of all sequences, where they have any
+  std::vector<SequenceState> states;          // of all sequences, where they have any
   BatchHooks hooks;
 
   // For a mixer of this layer whose tensors begin at `first` of a sequence's.

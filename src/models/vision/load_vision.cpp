@@ -42,7 +42,9 @@ struct Source {
 VisionPlan plan_qwen(const Source& source) {
   QwenVisionConfig config = read_qwen_vision_config(source.vision, source.family, source.hidden);
   config.prefix = stem_of(source.weights, "patch_embed.proj.weight");
-  PictureTokens tokens{source.token("image_token_id"), {}, source.token_if_there("vision_start_token_id"),
+  PictureTokens tokens{source.token("image_token_id"),
+                       {},
+                       source.token_if_there("vision_start_token_id"),
                        source.token_if_there("vision_end_token_id")};
   if (!config.windowed) tokens.video = source.token_if_there("video_token_id");
   return {source.family, config.prefix + "blocks.", [=](WeightLoader& loader) -> std::unique_ptr<VisionEncoder> {
@@ -58,8 +60,10 @@ VisionPlan plan_projected(const Source& source, const VitConfig& tower, Projecto
   if (!tower.flat_patches && (grid.rows % projector.join != 0 || grid.columns % projector.join != 0)) {
     throw bad_setting(cat(grid.columns, " x ", grid.rows, " patches do not divide into blocks of ", projector.join));
   }
-  const PictureTokens tokens{source.token("image_token_id", "image_token_index"), {},
-                             source.token_if_there("boi_token_index"), source.token_if_there("eoi_token_index")};
+  const PictureTokens tokens{source.token("image_token_id", "image_token_index"),
+                             {},
+                             source.token_if_there("boi_token_index"),
+                             source.token_if_there("eoi_token_index")};
   return {source.family, tower.names.layers, [=](WeightLoader& loader) -> std::unique_ptr<VisionEncoder> {
             return std::make_unique<ProjectedVision>(tower, projector, tokens, loader);
           }};
@@ -70,7 +74,8 @@ VisionPlan plan_projected(const Source& source, const VitConfig& tower, Projecto
 void read_feature_layer(const Source& source, const VitConfig& tower, int64_t usual, ProjectorConfig& projector) {
   const Json* given = source.json.find("vision_feature_layer");
   if (given && given->is_array()) {
-    throw Error(ErrorCode::kUnsupported, "config.json: vision_feature_layer lists several layers, which is not supported");
+    throw Error(ErrorCode::kUnsupported,
+                "config.json: vision_feature_layer lists several layers, which is not supported");
   }
   const int64_t layer = given ? given->as_int() : usual;
   projector.layers = layer < 0 ? tower.layers + 1 + layer : layer;
@@ -78,7 +83,8 @@ void read_feature_layer(const Source& source, const VitConfig& tower, int64_t us
     throw bad_setting(cat("vision_feature_layer = ", layer, " of ", tower.layers));
   }
   const std::string strategy = source.config.text("vision_feature_select_strategy", "default");
-  if (strategy != "default" && strategy != "full") throw bad_setting(cat("vision_feature_select_strategy is '", strategy, "'"));
+  if (strategy != "default" && strategy != "full")
+    throw bad_setting(cat("vision_feature_select_strategy is '", strategy, "'"));
   projector.drops_class = strategy == "default";
 }
 
@@ -163,7 +169,8 @@ struct Seeing {
 constexpr Seeing kSeeing[] = {
     {"gemma3", "Gemma 3", plan_gemma3, "multi_modal_projector.mm_input_projection_weight"},
     {"idefics3", "Idefics3", plan_idefics3, "modality_projection.proj.weight"},
-    {"internvl", "InternVL 2.5 to 3.5, in the form of Transformers", plan_internvl, "multi_modal_projector.linear_1.weight"},
+    {"internvl", "InternVL 2.5 to 3.5, in the form of Transformers", plan_internvl,
+     "multi_modal_projector.linear_1.weight"},
     {"lfm2_vl", "LFM2-VL", plan_lfm2, "multi_modal_projector.linear_1.weight"},
     {"llava", "LLaVA 1.5", plan_llava, "multi_modal_projector.linear_1.weight"},
     {"qwen2_5_vl", "Qwen2.5-VL", plan_qwen, "patch_embed.proj.weight"},

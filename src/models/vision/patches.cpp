@@ -69,11 +69,12 @@ Tensor resize_grid(const Tensor& table, GridSize from, GridSize to, GridResize h
     case GridResize::kBicubic: resized = upsample_bicubic2d(image, size); break;
     case GridResize::kBilinearCorners: resized = upsample_bilinear2d(image, size, true); break;
     case GridResize::kBicubicAntialiased:
-      resized = resample("resize_grid", image, size, [](int64_t in, int64_t out) { return antialiased(in, out, 2, cubic); });
+      resized =
+          resample("resize_grid", image, size, [](int64_t in, int64_t out) { return antialiased(in, out, 2, cubic); });
       break;
     case GridResize::kBilinearAntialiased:
-      resized =
-          resample("resize_grid", image, size, [](int64_t in, int64_t out) { return antialiased(in, out, 1, triangle); });
+      resized = resample("resize_grid", image, size,
+                         [](int64_t in, int64_t out) { return antialiased(in, out, 1, triangle); });
       break;
   }
   return reshape(permute(resized, {0, 2, 3, 1}), {to.count(), width});

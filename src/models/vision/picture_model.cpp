@@ -97,7 +97,8 @@ PictureModel::Settings PictureModel::read(const WeightSource& source) {
   const Json& config = source.config();
   const Family* family = find_family_of(config);
   if (!family) {
-    throw Error(ErrorCode::kUnsupported, cat(file_name(source), " is not a model of pictures that Wick knows: those are "
+    throw Error(ErrorCode::kUnsupported, cat(file_name(source),
+                                             " is not a model of pictures that Wick knows: those are "
                                              "CLIP, SigLIP, ViT and DINOv2"));
   }
   Settings settings;
@@ -113,9 +114,9 @@ PictureModel::Settings PictureModel::read(const WeightSource& source) {
   settings.tower = read_vit_config(ConfigReader(config.at("vision_config")), source);
   TextTowerConfig texts = read_text_tower_config(ConfigReader(config.at("text_config")), family->model_type);
   texts.stem = stem_of(source, "embeddings.token_embedding.weight");
-  settings.stem = texts.stem.substr(0, texts.stem.size() - std::min(texts.stem.size(), std::string("text_model.").size()));
-  settings.projected =
-      family->kind == Kind::kClip ? read_count(outer, "projection_dim") : settings.tower.width;
+  settings.stem =
+      texts.stem.substr(0, texts.stem.size() - std::min(texts.stem.size(), std::string("text_model.").size()));
+  settings.projected = family->kind == Kind::kClip ? read_count(outer, "projection_dim") : settings.tower.width;
   settings.texts = std::move(texts);
   return settings;
 }
@@ -138,7 +139,8 @@ PictureModel::PictureModel(const Settings& settings, WeightLoader& loader)
     scale_ = std::exp(number_of(loader, settings.stem + "logit_scale"));
     bias_ = number_of(loader, settings.stem + "logit_bias");
     const VitNames& names = settings.tower.names;
-    const std::string stem = names.layers.substr(0, names.layers.size() - std::string("encoder.layers.").size()) + "head.";
+    const std::string stem =
+        names.layers.substr(0, names.layers.size() - std::string("encoder.layers.").size()) + "head.";
     PoolingHead head;
     head.probe = loader.vector(stem + "probe", {1, width});
     Linear all;
@@ -163,7 +165,8 @@ ModelPlan PictureModel::plan(const WeightSource& source, const ModelOptions&) {
   const Settings settings = read(source);
   ModelPlan plan;
   plan.family = source.config().get("model_type", "");
-  plan.preflight = preflight_parts(source, settings.stacks(), [&](WeightLoader& loader) { PictureModel(settings, loader); });
+  plan.preflight =
+      preflight_parts(source, settings.stacks(), [&](WeightLoader& loader) { PictureModel(settings, loader); });
   return plan;
 }
 

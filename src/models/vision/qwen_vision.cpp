@@ -78,7 +78,8 @@ QwenVisionConfig read_qwen_vision_config(const ConfigReader& config, std::string
   }
   const auto check_layers = [&](std::vector<int64_t> layers, const char* name) {
     for (const int64_t layer : layers) {
-      if (layer < 0 || layer >= vision.layers) throw bad_setting(cat(name, " names layer ", layer, " of ", vision.layers));
+      if (layer < 0 || layer >= vision.layers)
+        throw bad_setting(cat(name, " names layer ", layer, " of ", vision.layers));
     }
     return layers;
   };
@@ -114,8 +115,8 @@ QwenVision::QwenVision(const QwenVisionConfig& config, const PictureTokens& toke
   facts_.frames_joined = config_.frames;
   facts_.values = config_.patch_values();
   const std::string& prefix = config_.prefix;
-  const Tensor weight = loader.vector(
-      prefix + "patch_embed.proj.weight", {config_.width, config_.channels, config_.frames, config_.patch, config_.patch});
+  const Tensor weight = loader.vector(prefix + "patch_embed.proj.weight",
+                                      {config_.width, config_.channels, config_.frames, config_.patch, config_.patch});
   if (weight.defined()) patches_.weight = reshape(weight, {config_.width, config_.patch_values()});
   if (!config_.windowed) {
     patches_.bias = loader.vector(prefix + "patch_embed.proj.bias", {config_.width});
@@ -160,9 +161,9 @@ QwenVision::Merger QwenVision::load_merger(const std::string& name, bool norms_j
   Merger merger;
   const int64_t joined = config_.joined_width();
   merger.norms_joined = norms_joined;
-  merger.norm = loader.norm(name + (config_.windowed ? "ln_q" : "norm"),
-                            config_.windowed ? NormKind::kRms : NormKind::kLayer, norms_joined ? joined : config_.width,
-                            kEpsilon, true, true, 0);
+  merger.norm =
+      loader.norm(name + (config_.windowed ? "ln_q" : "norm"), config_.windowed ? NormKind::kRms : NormKind::kLayer,
+                  norms_joined ? joined : config_.width, kEpsilon, true, true, 0);
   merger.in = loader.linear(name + (config_.windowed ? "mlp.0" : "linear_fc1"), joined, joined, true);
   merger.out = loader.linear(name + (config_.windowed ? "mlp.2" : "linear_fc2"), config_.output, joined, true);
   return merger;
@@ -170,7 +171,8 @@ QwenVision::Merger QwenVision::load_merger(const std::string& name, bool norms_j
 
 Tensor QwenVision::Merger::operator()(const Tensor& rows, int64_t joined_width) const {
   return in_scratch([&] {
-    const Tensor normed = norms_joined ? norm(reshape(rows, {-1, joined_width})) : reshape(norm(rows), {-1, joined_width});
+    const Tensor normed =
+        norms_joined ? norm(reshape(rows, {-1, joined_width})) : reshape(norm(rows), {-1, joined_width});
     return out(gelu(in(normed)));
   });
 }

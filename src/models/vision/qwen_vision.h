@@ -17,10 +17,10 @@ struct QwenVisionConfig {
   bool windowed = false;       // Qwen2.5-VL: RMS norms, gated MLPs, attention in windows, no table of positions
   int64_t channels = 3, patch = 0, frames = 0, join = 0;
   int64_t layers = 0, width = 0, heads = 0, intermediate = 0, output = 0;
-  int64_t grid = 0;                 // of the table of positions, square
-  int64_t window = 0;               // in joined patches, square
-  std::vector<int64_t> full_layers; // without windows
-  std::vector<int64_t> deep;        // layers whose rows also go to the decoder's first layers
+  int64_t grid = 0;                  // of the table of positions, square
+  int64_t window = 0;                // in joined patches, square
+  std::vector<int64_t> full_layers;  // without windows
+  std::vector<int64_t> deep;         // layers whose rows also go to the decoder's first layers
   Activation activation = Activation::kGeluTanh;
   double theta = 10000;
 

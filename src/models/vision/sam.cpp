@@ -30,7 +30,8 @@ Sam::Settings Sam::read(const WeightSource& source) {
   return settings;
 }
 
-Sam::Sam(const Settings& settings, WeightLoader& loader) : encoder_(settings.encoder, loader), decoder_(settings.decoder, loader) {}
+Sam::Sam(const Settings& settings, WeightLoader& loader)
+    : encoder_(settings.encoder, loader), decoder_(settings.decoder, loader) {}
 
 std::unique_ptr<Sam> Sam::load(const WeightSource& source, const ModelOptions& options) {
   const Settings settings = read(source);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "models/load_model.h"
-#include "models/vision/sam_encoder.h"
 #include "models/vision/sam_decoder.h"
+#include "models/vision/sam_encoder.h"
 
 namespace wick {
 
@@ -30,7 +30,7 @@ class Sam {
   };
   // Three masks of what the prompt means, from the part to the whole. Throws Error(kInvalidArgument) for a prompt
   // without points and boxes, or one of another picture.
-  Masks segment(const Tensor& encoded, const SamPrompt& prompt) const { 
+  Masks segment(const Tensor& encoded, const SamPrompt& prompt) const {
     auto [scores, ious] = decoder_.segment(encoded, prompt);
     return {scores, ious};
   }

@@ -75,7 +75,8 @@ SamDecoder::Head SamDecoder::load_head(const std::string& prefix, int64_t inner,
   return head;
 }
 
-SamDecoder::SamDecoder(const SamDecoderConfig& config, WeightLoader& loader) : config_(config), device_(loader.device()) {
+SamDecoder::SamDecoder(const SamDecoderConfig& config, WeightLoader& loader)
+    : config_(config), device_(loader.device()) {
   const ArenaPause keep;
   const int64_t width = config_.width, inner = width / config_.narrowing;
   const auto vector = [&](const std::string& name, const Shape& shape) { return loader.vector(name, shape); };
@@ -109,11 +110,11 @@ SamDecoder::SamDecoder(const SamDecoderConfig& config, WeightLoader& loader) : c
   second_bias_ = vector("mask_decoder.upscale_conv2.bias", {width / 8});
   upscale_norm_ = norm("mask_decoder.upscale_layer_norm", width / 4);
   for (int64_t i = 0; i <= config_.masks; ++i) {
-    mask_heads_.push_back(load_head(cat("mask_decoder.output_hypernetworks_mlps.", i, "."), width, width / 8,
-                                    kMaskHeadDepth, loader));
+    mask_heads_.push_back(
+        load_head(cat("mask_decoder.output_hypernetworks_mlps.", i, "."), width, width / 8, kMaskHeadDepth, loader));
   }
-  iou_head_ = load_head("mask_decoder.iou_prediction_head.", config_.iou_width, config_.masks + 1, config_.iou_depth,
-                        loader);
+  iou_head_ =
+      load_head("mask_decoder.iou_prediction_head.", config_.iou_width, config_.masks + 1, config_.iou_depth, loader);
 }
 
 Tensor SamDecoder::places(const std::vector<float>& coordinates) const {
@@ -163,7 +164,9 @@ std::pair<Tensor, Tensor> SamDecoder::segment(const Tensor& encoded, const SamPr
   }
   Arena arena;
   const ArenaScope scope(arena);
-  const auto rows_of = [&](const Tensor& image) { return transpose(reshape(image, {width, grid * grid}), 0, 1).contiguous(); };
+  const auto rows_of = [&](const Tensor& image) {
+    return transpose(reshape(image, {width, grid * grid}), 0, 1).contiguous();
+  };
   std::vector<float> centers;
   for (int64_t row = 0; row < grid; ++row) {
     for (int64_t column = 0; column < grid; ++column) {
@@ -199,7 +202,8 @@ std::pair<Tensor, Tensor> SamDecoder::segment(const Tensor& encoded, const SamPr
     weights.push_back(mask_heads_[static_cast<size_t>(i)](narrow(queries, 0, 1 + i, 1).contiguous()));
   }
   const Tensor scores = reshape(matmul(concat(weights, 0), larger), {config_.masks, 4 * grid, 4 * grid});
-  const Tensor ious = reshape(narrow(iou_head_(narrow(queries, 0, 0, 1).contiguous()), 1, 1, config_.masks), {config_.masks});
+  const Tensor ious =
+      reshape(narrow(iou_head_(narrow(queries, 0, 0, 1).contiguous()), 1, 1, config_.masks), {config_.masks});
   const ArenaPause keep;
   return {scores.clone().to_device(Device::cpu()), ious.clone().to_device(Device::cpu())};
 }

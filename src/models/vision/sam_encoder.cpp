@@ -57,14 +57,15 @@ SamEncoderConfig read_sam_encoder_config(const ConfigReader& config) {
   sam.heads = read_count(config, "num_attention_heads");
   sam.output = read_count(config, "output_channels");
   sam.window = read_count(config, "window_size", 1 << 10);
-  sam.intermediate = config.has("mlp_dim") ? read_count(config, "mlp_dim")
-                                           : static_cast<int64_t>(static_cast<double>(sam.width) * config.number("mlp_ratio", 4));
+  sam.intermediate = config.has("mlp_dim")
+                         ? read_count(config, "mlp_dim")
+                         : static_cast<int64_t>(static_cast<double>(sam.width) * config.number("mlp_ratio", 4));
   sam.eps = static_cast<float>(config.number("layer_norm_eps", 1e-6));
   sam.activation = activation_named(config.text("hidden_act", "gelu"));
   sam.whole_layers = config.integers("global_attn_indexes");
   const bool fits = sam.width % sam.heads == 0 && sam.side % sam.patch == 0 && sam.intermediate > 0 &&
-                    config.flag("use_abs_pos", true) && config.flag("use_rel_pos", true) && config.flag("qkv_bias", true) &&
-                    config.integer("num_channels", 3) == 3;
+                    config.flag("use_abs_pos", true) && config.flag("use_rel_pos", true) &&
+                    config.flag("qkv_bias", true) && config.integer("num_channels", 3) == 3;
   if (!fits) throw bad_setting("the vision_config of a 'sam' is of a kind that is not supported");
   return sam;
 }
@@ -73,7 +74,8 @@ Tensor norm_channels(const Norm& norm, const Tensor& x) {
   return permute(norm(permute(x, {0, 2, 3, 1}).contiguous()), {0, 3, 1, 2}).contiguous();
 }
 
-SamEncoder::SamEncoder(const SamEncoderConfig& config, WeightLoader& loader) : config_(config), device_(loader.device()) {
+SamEncoder::SamEncoder(const SamEncoderConfig& config, WeightLoader& loader)
+    : config_(config), device_(loader.device()) {
   const ArenaPause keep;
   const int64_t width = config_.width, output = config_.output, grid = config_.grid();
   const Tensor weight =
@@ -127,7 +129,8 @@ Tensor SamEncoder::attend(const Layer& layer, const Tensor& x) const {
       // [windows, row, column, key row] and [windows, row, column, key column]
       const Tensor by_row = matmul(placed, transpose(rows, 1, 2));
       const Tensor by_column = transpose(matmul(transpose(placed, 1, 2).contiguous(), transpose(columns, 1, 2)), 1, 2);
-      scores = add(add(reshape(scores, {windows, size, size, size, size}), unsqueeze(by_row, 4)), unsqueeze(by_column, 3));
+      scores =
+          add(add(reshape(scores, {windows, size, size, size, size}), unsqueeze(by_row, 4)), unsqueeze(by_column, 3));
       return matmul(softmax(reshape(scores, {windows, count, count}), -1), part_of(2, head));
     }));
   }
@@ -138,7 +141,8 @@ Tensor SamEncoder::encode(const Tensor& pixels) const {
   const Shape expected{1, 3, config_.side, config_.side};
   if (!pixels.defined() || pixels.dtype() != DType::kF32 || !(pixels.shape() == expected)) {
     throw Error(ErrorCode::kInvalidArgument,
-                cat("pixels for a sam are ", pixels.defined() ? cat(pixels.dtype(), " ", pixels.shape()) : std::string("undefined"),
+                cat("pixels for a sam are ",
+                    pixels.defined() ? cat(pixels.dtype(), " ", pixels.shape()) : std::string("undefined"),
                     ", expected f32 ", expected));
   }
   Arena arena;
@@ -148,9 +152,9 @@ Tensor SamEncoder::encode(const Tensor& pixels) const {
   for (const Layer& layer : layers_) {
     x = in_scratch([&] {
       const Tensor normed = reshape(layer.attn_norm(x), {grid, grid, width});
-      const Tensor seen = layer.window > 0
-                              ? out_of_windows(attend(layer, in_windows(normed, layer.window)), layer.window, grid, grid)
-                              : attend(layer, reshape(normed, {1, grid * grid, width}));
+      const Tensor seen =
+          layer.window > 0 ? out_of_windows(attend(layer, in_windows(normed, layer.window)), layer.window, grid, grid)
+                           : attend(layer, reshape(normed, {1, grid * grid, width}));
       const Tensor mid = add(x, reshape(seen, {grid * grid, width}));
       return layer.mlp({layer.mlp_norm(mid)}, mid, BatchHooks(), 0);
     });

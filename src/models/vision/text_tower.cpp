@@ -72,8 +72,7 @@ int64_t TextTower::end_of(const std::vector<int32_t>& text) const {
   if (config_.end_token < 0) return std::ssize(text) - 1;
   const auto found = std::find(text.begin(), text.end(), config_.end_token);
   if (found == text.end()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                cat("a text does not hold the token that ends it, ", config_.end_token));
+    throw Error(ErrorCode::kInvalidArgument, cat("a text does not hold the token that ends it, ", config_.end_token));
   }
   return found - text.begin();
 }

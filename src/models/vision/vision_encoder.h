@@ -26,14 +26,14 @@ struct PictureTokens {
 
 // What a chat with pictures has to know.
 struct VisionFacts {
-  std::string family;                   // "qwen3_vl"
+  std::string family;  // "qwen3_vl"
   PictureTokens tokens;
-  bool takes_patches = false;           // else pixels
-  int64_t channels = 3, patch_side = 0; // pixels
-  int64_t join = 1;                     // patches that become one row, in each direction
-  int64_t frames_joined = 1;            // frames that become one
-  int64_t height = 0, width = 0;        // of a tile of pixels; 0: any
-  int64_t values = 0;                   // of a patch
+  bool takes_patches = false;            // else pixels
+  int64_t channels = 3, patch_side = 0;  // pixels
+  int64_t join = 1;                      // patches that become one row, in each direction
+  int64_t frames_joined = 1;             // frames that become one
+  int64_t height = 0, width = 0;         // of a tile of pixels; 0: any
+  int64_t values = 0;                    // of a patch
 };
 
 // Makes of pictures what a decoder reads in the places of tokens. Immutable and thread-safe.

@@ -230,8 +230,7 @@ VitConfig read_vit_config(const ConfigReader& config, const WeightSource& source
   if (!tower) {
     std::string known;
     for (const Tower& each : kTowers) known += cat(known.empty() ? "" : ", ", each.model_type);
-    throw Error(ErrorCode::kUnsupported,
-                cat("the vision tower '", vit.family, "' is not known; known are ", known));
+    throw Error(ErrorCode::kUnsupported, cat("the vision tower '", vit.family, "' is not known; known are ", known));
   }
   read_sizes(config, tower->usual, vit);
   if (tower->has_image_size) read_grid(config, tower->usual, vit);

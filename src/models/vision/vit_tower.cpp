@@ -125,7 +125,8 @@ std::vector<GridSize> VitTower::grids_of(const Tensor& pixels) const {
   }
   const GridSize grid{pixels.dim(2) / config_.patch, pixels.dim(3) / config_.patch};
   if (pixels.dim(1) != config_.channels || grid.count() < 1) {
-    throw wrong(cat(pixels.shape(), ", expected ", config_.channels, " channels and sides of ", config_.patch, " or more"));
+    throw wrong(
+        cat(pixels.shape(), ", expected ", config_.channels, " channels and sides of ", config_.patch, " or more"));
   }
   if (!(grid == config_.grid) && config_.resize == GridResize::kNone) {
     throw wrong(cat(pixels.dim(3), " x ", pixels.dim(2), ", this model takes ", config_.grid.columns * config_.patch,

@@ -75,32 +75,38 @@ void Api::check_may_change_adapters() const {
 void Api::load_adapter(const HttpRequest& request, const Exchange& exchange) {
   check_may_change_adapters();
   const auto wanted = LoadAdapterRequest::fields().read(json_body(request));
-  with_engine(wanted.model, exchange, [=, this](const std::string& model, const EngineRef& engine) {
-    LoraChoice lora;
-    lora.name = adapter_name(model, wanted.lora_name);
-    lora.path = adapter_path(adapters_, wanted.lora_path);
-    lora.scale = static_cast<float>(wanted.scale);
-    try {
-      host_->load_adapter(model, *engine, lora);
-    } catch (const RequestError&) {
-      throw;
-    } catch (const Error& error) {
-      throw RequestError(error.code() == ErrorCode::kInvalidArgument ? "lora_name" : "lora_path", error.what());
-    }
-    exchange->send(told(cat("Success: LoRA adapter '", lora.name, "' added successfully.")));
-  });
+  with_engine(wanted.model, exchange,
+              [=, this](const std::string& model, const EngineRef& engine) {
+                LoraChoice lora;
+                lora.name = adapter_name(model, wanted.lora_name);
+                lora.path = adapter_path(adapters_, wanted.lora_path);
+                lora.scale = static_cast<float>(wanted.scale);
+                try {
+                  host_->load_adapter(model, *engine, lora);
+                } catch (const RequestError&) {
+                  throw;
+                } catch (const Error& error) {
+                  throw RequestError(error.code() == ErrorCode::kInvalidArgument ? "lora_name" : "lora_path",
+                                     error.what());
+                }
+                exchange->send(told(cat("Success: LoRA adapter '", lora.name, "' added successfully.")));
+              },
+              {});
 }
 
 void Api::unload_adapter(const HttpRequest& request, const Exchange& exchange) {
   check_may_change_adapters();
   const auto wanted = UnloadAdapterRequest::fields().read(json_body(request));
-  with_engine(wanted.model, exchange, [=, this](const std::string& model, const EngineRef& engine) {
-    const std::string name = adapter_name(model, wanted.lora_name);
-    if (!host_->unload_adapter(model, *engine, name)) {
-      throw RequestError("lora_name", cat("there is no adapter ", in_quotes(name)), "adapter_not_found", 404);
-    }
-    exchange->send(told(cat("Success: LoRA adapter '", name, "' removed successfully.")));
-  });
+  with_engine(wanted.model, exchange,
+              [=, this](const std::string& model, const EngineRef& engine) {
+                const std::string name = adapter_name(model, wanted.lora_name);
+                if (!host_->unload_adapter(model, *engine, name)) {
+                  throw RequestError("lora_name", cat("there is no adapter ", in_quotes(name)), "adapter_not_found",
+                                     404);
+                }
+                exchange->send(told(cat("Success: LoRA adapter '", name, "' removed successfully.")));
+              },
+              {});
 }
 
 }  // namespace wick

@@ -47,7 +47,8 @@ ContentPart read_content_part(const Json& part, const std::string& at) {
   const std::string type = read_text(part, "type", at);
   if (type == "refusal") return {Kind::kText, read_text(part, "refusal", at)};  // instead of an answer
   // The Responses API has names of its own for the same.
-  if (type == "text" || type == "input_text" || type == "output_text") return {Kind::kText, read_text(part, "text", at)};
+  if (type == "text" || type == "input_text" || type == "output_text")
+    return {Kind::kText, read_text(part, "text", at)};
   if (type == "image_url" || type == "input_image") return {Kind::kImage, read_url(part, "image_url", at)};
   if (type == "video_url") return {Kind::kVideo, read_url(part, "video_url", at)};
   if (type == "image") return {Kind::kImage, read_source(part, at)};
@@ -101,8 +102,7 @@ OrderedJson FieldKind<TextContent>::schema(SchemaSet&) {
       {"type", "object"},
       {"properties", {{"type", {{"type", "string"}, {"enum", {"text"}}}}, {"text", {{"type", "string"}}}}},
       {"required", {"type", "text"}}};
-  const OrderedJson url = {
-      {"type", "object"}, {"properties", {{"url", {{"type", "string"}}}}}, {"required", {"url"}}};
+  const OrderedJson url = {{"type", "object"}, {"properties", {{"url", {{"type", "string"}}}}}, {"required", {"url"}}};
   const OrderedJson image = {
       {"type", "object"},
       {"properties", {{"type", {{"type", "string"}, {"enum", {"image_url"}}}}, {"image_url", url}}},

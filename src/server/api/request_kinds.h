@@ -38,14 +38,14 @@ struct Visual;
 struct ContentPart {
   enum class Kind : uint8_t { kText, kImage, kVideo };
   Kind kind = Kind::kText;
-  std::string value;  // the text, or the URL
+  std::string value;                          // the text, or the URL
   std::shared_ptr<const Visual> visual = {};  // once it is decoded
 };
 
 // What is said: "text" or [{"type": "text", "text": "..."}], whose texts are joined; also {"type": "refusal", ...}.
 // Beside texts there may be {"type": "image_url", "image_url": {"url": "..."}}, "input_image" and "video_url".
 struct TextContent {
-  std::string text;                    // all of it
+  std::string text;                     // all of it
   std::vector<ContentPart> parts = {};  // in order, where there are pictures; else empty
 };
 // One of the parts; also Anthropic's {"type": "image", "source": {...}}. Throws RequestError.

@@ -229,7 +229,8 @@ ChatText chat_text(const ChatRequest& request, const TextModel& model, std::opti
 ChatJob make_chat_job(const ChatRequest& request, const TextEngine& engine, GrammarCache& grammars,
                       std::string_view salt) {
   const TextModel& model = engine.model();
-  ChatText text = request.truncates ? text_that_fits(request, engine, salt) : chat_text(request, model, engine.context(), salt);
+  ChatText text =
+      request.truncates ? text_that_fits(request, engine, salt) : chat_text(request, model, engine.context(), salt);
   check_length(text.prompt.tokens, engine, "messages");
 
   ChatJob job{engine_request(request, model), response_format_of(model, text.prompt.text, text.offers_tools)};

@@ -13,8 +13,9 @@ namespace {
 std::string bytes_of(const std::string& url, const std::string& place) {
   if (!url.starts_with("data:")) {
     const size_t end = std::min({url.find(':'), url.size(), size_t{16}});
-    throw RequestError(place, cat(place, " is of the kind ", in_quotes(url.substr(0, end)),
-                                  ": pictures come as data: URLs with base64, the server fetches none"),
+    throw RequestError(place,
+                       cat(place, " is of the kind ", in_quotes(url.substr(0, end)),
+                           ": pictures come as data: URLs with base64, the server fetches none"),
                        "unsupported_value");
   }
   const size_t comma = url.find(',');
@@ -40,8 +41,8 @@ VisualRef decode(const ContentPart& part, const std::string& place, const ShownL
       VideoOptions options;
       options.choice = usual_frames();
       options.choice.max_frames = limits.frames;
-      options.choice.max_frame_pixels = std::max<int64_t>(pixels_left / limits.frames, 1);
       options.limits = allowed;
+      options.max_total_pixels = allowed.max_pixels;
       visual->frames = read_video(span, place, options).frames;
     } else {
       visual->picture = read_picture(span, place, allowed);

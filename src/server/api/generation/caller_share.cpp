@@ -8,9 +8,7 @@
 
 namespace wick {
 
-std::string cache_salt_of(const Caller& caller) {
-  return caller.limits.shares_cache ? std::string() : caller.key;
-}
+std::string cache_salt_of(const Caller& caller) { return caller.limits.shares_cache ? std::string() : caller.key; }
 
 void compute_for(const Caller& caller, EngineRequest& request) {
   const std::string& most = caller.limits.priority;

@@ -1,7 +1,7 @@
 #include "server/api/messages/messages_request.h"
 
-#include "server/api/chat/shown_pictures.h"
 #include "base/utf8.h"
+#include "server/api/chat/shown_pictures.h"
 #include "server/api/json_copy.h"
 
 namespace wick {
@@ -175,7 +175,8 @@ void FieldKind<MessageBlocks>::read(const Json& value, const std::string& place,
     } else if (block.type == "image") {
       block.content.parts.push_back(read_content_part(item, at));
     } else if (block.type != "redacted_thinking") {
-      throw RequestError(at + ".type", cat(at, ".type is ", in_quotes(block.type), ", and models here read text and pictures"),
+      throw RequestError(at + ".type",
+                         cat(at, ".type is ", in_quotes(block.type), ", and models here read text and pictures"),
                          "unsupported_value");
     }
     out.list.push_back(std::move(block));

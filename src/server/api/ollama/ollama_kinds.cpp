@@ -79,9 +79,7 @@ void FieldKind<OllamaKeepAlive>::read(const Json& value, const std::string& plac
   out.seconds = *seconds;
 }
 
-OrderedJson FieldKind<OllamaImages>::schema(SchemaSet& set) {
-  return FieldKind<std::vector<std::string>>::schema(set);
-}
+OrderedJson FieldKind<OllamaImages>::schema(SchemaSet& set) { return FieldKind<std::vector<std::string>>::schema(set); }
 
 void FieldKind<OllamaImages>::read(const Json& value, const std::string& place, const Limits& limits,
                                    OllamaImages& out) {

@@ -20,10 +20,10 @@ std::string event_id_of(const Json& event) {
 }
 
 // A message of a conversation.item.create.
-struct ContentPart {
+struct MessagePart {
   std::string type, text;
-  static const Fields<ContentPart>& fields() {
-    using R = ContentPart;
+  static const Fields<MessagePart>& fields() {
+    using R = MessagePart;
     static const Fields<R> fields = Fields<R>("RealtimeContent", BodyUse::kRequest)
                                         .add("type", &R::type, "")
                                         .words({"input_text", "text", "output_text"})
@@ -36,7 +36,7 @@ struct ContentPart {
 struct ItemPart {
   std::string type, role;
   std::optional<std::string> id;
-  std::vector<ContentPart> content;
+  std::vector<MessagePart> content;
   static const Fields<ItemPart>& fields() {
     using R = ItemPart;
     static const Fields<R> fields = Fields<R>("RealtimeItem", BodyUse::kRequest)
@@ -192,7 +192,7 @@ void RealtimeSession::add_item(const Json& event) {
   ItemPart part;
   ItemPart::fields().read(*item, "item", part);
   std::string text;
-  for (const ContentPart& content : part.content) text += content.text;
+  for (const MessagePart& content : part.content) text += content.text;
   const std::string id = part.id.value_or(make_id("item_"));
   if (turn_bytes_ + text.size() + id.size() > realtime_.options_.most_conversation_bytes) {
     throw RequestError("item",

@@ -1,7 +1,7 @@
 #include "server/api/responses/responses_request.h"
 
-#include "server/api/chat/shown_pictures.h"
 #include "base/utf8.h"
+#include "server/api/chat/shown_pictures.h"
 #include "server/api/json_copy.h"
 
 namespace wick {
