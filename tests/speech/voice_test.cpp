@@ -183,8 +183,8 @@ TEST_F(VoiceTest, VoicesAreCloned) {
   broken[100] = NAN;
   EXPECT_ERROR(voice->clone(broken, ""), kInvalidArgument, "no number");
   EXPECT_ERROR(load()->clone(clip, ""), kUnsupported, "does not clone voices");
-  EXPECT_ERROR(load("qwen3_tts-talker-base")->speak("Hello.", options), kInvalidArgument, "needs a clip")
-      << "a voice belongs to the model that made it";
+  EXPECT_ERROR(load("qwen3_tts-talker-base")->speak("Hello.", options), kInvalidArgument,
+               "needs a clip");  // a voice belongs to the model that made it
 }
 
 TEST_F(VoiceTest, BadTextsAreRefused) {
