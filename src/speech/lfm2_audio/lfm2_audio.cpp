@@ -196,7 +196,8 @@ std::unique_ptr<Lfm2Audio> Lfm2Audio::load(const WeightSource& source, const Mod
   Lfm2AudioConfig config = read_lfm2_audio_config(source.config());
   // No setting says how many codes there are.
   const auto stored = source.stored_shape("depth_embeddings.0.embedding.weight");
-  if (stored && stored->rank() == 2 && (*stored)[0] > 1 && (*stored)[0] <= (1 << 20)) config.audio_entries = (*stored)[0];
+  if (stored && stored->rank() == 2 && (*stored)[0] > 1 && (*stored)[0] <= (1 << 20))
+    config.audio_entries = (*stored)[0];
   std::unique_ptr<Lfm2Audio> model;
   const std::string stacks[] = {config.backbone.names.layers, "conformer.layers.", "depthformer.layers."};
   load_parts(source, options, stacks,
