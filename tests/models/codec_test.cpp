@@ -165,6 +165,16 @@ TEST(Qwen3Codec, LongSoundIsNotCut) {
   EXPECT_LT(worst(codec->decode(codec->encode(sound)), reference.get("roundtrip").to_vector<float>()), 5e-5);
 }
 
+// Moshi's file beside a config.json that is another model's has the sizes of the one that was released.
+TEST(Mimi, MoshisFileNeedsNoConfig) {
+  WICK_NEEDS_FIXTURE("lfm2_audio-mimi");
+  const TempFolder folder;
+  std::filesystem::copy_file(family_folder("lfm2_audio-mimi") / "model.safetensors",
+                             folder.path() / "tokenizer.safetensors");
+  std::ofstream(folder.path() / "config.json") << R"({"model_type": "lfm2_audio"})";
+  EXPECT_ERROR(load_codec(folder.path() / "tokenizer.safetensors"), kBadFile, "[2048, 256] is missing");
+}
+
 TEST(Encodec, BandwidthsAreCodebooks) {
   WICK_NEEDS_FIXTURE("encodec");
   const auto codec = load_codec(family_folder("encodec"));

@@ -139,7 +139,8 @@ TEST(Lfm2Audio, SettingsThatAreNotUnderstoodAreRefused) {
   };
   EXPECT_ERROR(Lfm2Audio::load(changed("dw_striding", "striding")), kUnsupported, "subsampling = 'striding'");
   EXPECT_ERROR(Lfm2Audio::load(changed("rel_pos", "abs_pos")), kUnsupported, "self_attention_model");
-  EXPECT_ERROR(Lfm2Audio::load(changed("\"codebooks\": 3", "\"codebooks\": 4")), kBadFile, "settings make it");
+  EXPECT_ERROR(Lfm2Audio::load(changed("\"codebooks\": 3", "\"codebooks\": 4")), kBadFile,
+               "depth_embeddings.3.embedding.weight");
 }
 
 }  // namespace

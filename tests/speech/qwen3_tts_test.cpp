@@ -287,6 +287,14 @@ TEST(Qwen3Tts, WhatIsAskedForMustBeThere) {
   input.text = {5};
   TtsRunner runner(*model);
   EXPECT_ERROR(TtsTask(runner, make_tts_prompt(*model, input), {}, 10, {}), kInvalidArgument, "leaves no room");
+  // The talker has no embeddings of its own: a position without a row is a mistake.
+  const KvCache cache(model->talker().facts().kv_layers, 1, DType::kF32, Device::cpu());
+  const std::vector<int32_t> blocks = {0};
+  ForwardBatch batch;
+  batch.tokens = {0};
+  batch.logit_rows = {0};
+  batch.sequences.push_back({1, 0, blocks});
+  EXPECT_ERROR(model->talker().forward(batch, cache), kInvalidArgument, "brings 0 rows for 1 positions");
   const TempFolder folder;
   copy_model(family_folder("qwen3_tts-talker"), folder.path() / "a", "custom_voice", "singing");
   EXPECT_ERROR(Qwen3Tts::load(folder.path() / "a"), kIo, "speech_tokenizer");

@@ -18,7 +18,7 @@ inline std::filesystem::path make_tiny_voice(const std::filesystem::path& folder
     fs::copy_file(family_folder(fixture) / name, folder / name, fs::copy_options::overwrite_existing);
   }
   fs::copy(family_folder("qwen3_tts-talker") / "speech_tokenizer", folder / "speech_tokenizer",
-           fs::copy_options::overwrite_existing);
+           fs::copy_options::overwrite_existing | fs::copy_options::recursive);
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     fs::permissions(entry.path(), fs::perms::owner_write, fs::perm_options::add);
   }

@@ -61,7 +61,8 @@ TEST_P(VocabAndMerges, AreTheTokenizer) {
   const Tokenizer tokenizer = Tokenizer::load(folder.path());
   std::ifstream in(cases);
   int64_t count = 0;
-  for (const auto& item : nlohmann::json::parse(in)["cases"]) {
+  const nlohmann::json all = nlohmann::json::parse(in);
+  for (const auto& item : all["cases"]) {
     EncodeOptions plain;
     plain.add_special = false;
     const auto text = item["text"].get<std::string>();

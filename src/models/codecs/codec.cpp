@@ -99,6 +99,11 @@ bool is_codec(const Json& config) { return loader_of(config) != nullptr; }
 std::unique_ptr<Codec> load_codec(const WeightSource& source, const ModelOptions& options) {
   const CodecLoader load = loader_of(source.config());
   if (load) return load(source, options);
+  // Moshi's file of Mimi lies beside other models, whose config.json does not speak of it.
+  if (source.has("quantizer.rvq_first.vq.layers.0._codebook.embedding_sum") &&
+      source.has("encoder.model.0.conv.conv.weight")) {
+    return load_mimi(source, options);
+  }
   const Json* type = source.config().is_object() ? source.config().find("model_type") : nullptr;
   throw Error(
       ErrorCode::kUnsupported,

@@ -172,8 +172,7 @@ std::vector<int32_t> SplitQuantizer::encode(const Tensor& rows, int64_t books) c
 }
 
 MimiEncoder::MimiEncoder(const MimiConfig& config, WeightLoader& loader)
-    : channels_(config.seanet.channels),
-      device_(loader.device()),
+    : device_(loader.device()),
       seanet_(Seanet::encoder(config.seanet, loader, config.encoder)),
       transformer_(
           [&] {

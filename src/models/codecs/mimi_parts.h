@@ -49,7 +49,6 @@ class MimiEncoder {
 
  private:
   class Stream;
-  int64_t channels_;
   Device device_;
   Seanet seanet_;
   CodecTransformer transformer_;

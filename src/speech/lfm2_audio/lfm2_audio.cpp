@@ -114,7 +114,7 @@ DepthDecoder::DepthDecoder(const Lfm2AudioConfig& config, WeightLoader& loader)
   for (int64_t i = 0; i < codebooks_; ++i) {
     const std::string prefix = cat("depth_embeddings.", i, ".");
     Book book;
-    book.table = loader.table(prefix + "embedding", Lfm2AudioConfig::kAudioEntries, width_);
+    book.table = loader.table(prefix + "embedding", config.audio_entries, width_);
     book.norm = rms(prefix + "embedding_norm", width_);
     book.logits.weight = book.table;
     books_.push_back(std::move(book));
@@ -180,7 +180,7 @@ Lfm2Audio::Lfm2Audio(const Lfm2AudioConfig& config, WeightLoader& loader, const 
       depth_(config, loader) {
   const int64_t hidden = config.backbone.hidden, heard = config.encoder.layer.width;
   text_table_ = loader.table("lfm.embed_tokens", config.backbone.vocabulary, hidden);
-  audio_table_ = loader.table("audio_embedding.embedding", config.codebooks * Lfm2AudioConfig::kAudioEntries, hidden);
+  audio_table_ = loader.table("audio_embedding.embedding", config.codebooks * config.audio_entries, hidden);
   adapter_norm_ = loader.norm("audio_adapter.model.0", NormKind::kLayer, heard, 1e-5f, true, true, 0);
   adapter_up_ = loader.linear("audio_adapter.model.1", hidden, heard, true);
   adapter_down_ = loader.linear("audio_adapter.model.3", hidden, hidden, true);
@@ -193,7 +193,11 @@ std::unique_ptr<Lfm2Audio> Lfm2Audio::load(const WeightSource& source, const Mod
     throw Error(ErrorCode::kUnsupported,
                 cat(file_name(source), ": the config.json beside it is not that of an lfm2_audio"));
   }
-  const Lfm2AudioConfig config = read_lfm2_audio_config(source.config());
+  Lfm2AudioConfig config = read_lfm2_audio_config(source.config());
+  // No setting says how many codes there are.
+  const auto stored = source.stored_shape("depth_embeddings.0.embedding.weight");
+  if (stored && stored->rank() == 2 && (*stored)[0] > 1 && (*stored)[0] <= (1 << 20))
+    config.audio_entries = (*stored)[0];
   std::unique_ptr<Lfm2Audio> model;
   const std::string stacks[] = {config.backbone.names.layers, "conformer.layers.", "depthformer.layers."};
   load_parts(source, options, stacks,
@@ -217,11 +221,11 @@ Tensor Lfm2Audio::frame_rows(std::span<const int32_t> codes) const {
   const int64_t books = config_.codebooks, frames = std::ssize(codes) / books;
   std::vector<int64_t> ids;
   for (size_t i = 0; i < codes.size(); ++i) {
-    if (codes[i] < 0 || codes[i] >= Lfm2AudioConfig::kAudioEntries) {
+    if (codes[i] < 0 || codes[i] >= config_.audio_entries) {
       throw Error(ErrorCode::kInvalidArgument,
-                  cat("code ", codes[i], " of a frame is none of ", Lfm2AudioConfig::kAudioEntries));
+                  cat("code ", codes[i], " of a frame is none of ", config_.audio_entries));
     }
-    ids.push_back(codes[i] + static_cast<int64_t>(i) % books * Lfm2AudioConfig::kAudioEntries);
+    ids.push_back(codes[i] + static_cast<int64_t>(i) % books * config_.audio_entries);
   }
   return sum(reshape(rows_at(audio_table_, std::move(ids), device_), {frames, books, -1}), {1});
 }

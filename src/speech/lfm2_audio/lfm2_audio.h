@@ -21,9 +21,10 @@ struct Lfm2AudioConfig {
   int64_t depth_layers = 0, depth_width = 0, depth_heads = 0, depth_kv_heads = 0, depth_inner = 0;
   int64_t interleaved_text = 0, interleaved_audio = 0;  // tokens and frames that take turns
 
+  int64_t audio_entries = 2049;  // codes of each codebook, of which the last ends a stretch of sound
+
+  int32_t audio_end() const { return static_cast<int32_t>(audio_entries - 1); }
   // What the makers' program fixes.
-  static constexpr int64_t kAudioEntries = 2049;
-  static constexpr int32_t kAudioEnd = 2048;
   static constexpr int32_t kTurnEnd = 7, kAudioStart = 128, kTextEnd = 130;
 };
 bool is_lfm2_audio(const Json& config);

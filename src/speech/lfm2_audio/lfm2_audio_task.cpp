@@ -27,7 +27,7 @@ Lfm2AudioTask::Lfm2AudioTask(Lfm2AudioRunner& runner, Tensor prompt, const Lfm2A
       prompt_(std::move(prompt)),
       options_(options),
       text_(options.text, runner.model().config().backbone.vocabulary),
-      audio_(options.audio, Lfm2AudioConfig::kAudioEntries),
+      audio_(options.audio, runner.model().config().audio_entries),
       listener_(std::move(listener)),
       client_(std::move(client)),
       priority_(priority) {
@@ -97,8 +97,9 @@ void Lfm2AudioTask::take_token(Sequence& sequence, int32_t token, TaskHost& host
 }
 
 void Lfm2AudioTask::take_frame(Sequence& sequence, Step codes, TaskHost& host) {
-  const bool ends = codes.front() == Lfm2AudioConfig::kAudioEnd;
-  if (ends) std::fill(codes.begin(), codes.end(), Lfm2AudioConfig::kAudioEnd);
+  const int32_t last = runner_.model().config().audio_end();
+  const bool ends = codes.front() == last;
+  if (ends) std::fill(codes.begin(), codes.end(), last);
   go_on(sequence, std::move(codes), host);
   if (options_.turns == AudioTurns::kInterleaved && left_ <= 0 && !text_is_over_) {
     in_audio_ = false;
