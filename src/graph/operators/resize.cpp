@@ -79,7 +79,7 @@ Mix mix_at(const ResizeWay& way, int64_t at, int64_t in, int64_t out, double sca
     const double distance = (place - static_cast<double>(i)) * stretch;
     double weight = way.mode == "cubic" ? cubic_weight(distance, way.cubic) : std::max(0.0, 1 - std::fabs(distance));
     const bool inside = i >= 0 && i < in;
-    if (!inside && (way.exclude_outside || way.antialias)) weight = 0;
+    if (!inside && way.exclude_outside) weight = 0;
     total += weight;
     mix.places.push_back(std::clamp<int64_t>(i, 0, in - 1));
     mix.weights.push_back(weight);
