@@ -94,6 +94,7 @@ Mix mix_at(const ResizeWay& way, int64_t at, int64_t in, int64_t out, double sca
 Tensor resize_dim(const Tensor& x, int dim, int64_t out_size, const ResizeWay& way, double scale, double start,
                   double end, Tensor& outside) {
   const int64_t in_size = x.dim(dim), inner = inner_size(x.shape(), dim), outer = outer_size(x.shape(), dim);
+  if (out_size > 1 << 24) throw not_offered(cat("a dimension of ", out_size));
   std::vector<Mix> mixes;
   for (int64_t i = 0; i < out_size; ++i) mixes.push_back(mix_at(way, i, in_size, out_size, scale, start, end));
   if (way.coordinates == "tf_crop_and_resize") {
