@@ -19,18 +19,18 @@ class Exporter {
   GraphText text;
 
   std::string weight(const Shape& shape, double scale) {
-    const std::string name = "w" + std::to_string(next_++);
+    const std::string name = cat("w", next_++);
     text.constant(name, mul(randn(shape, static_cast<uint64_t>(next_)), scale));
     return name;
   }
   std::string constant(const Tensor& x) {
-    const std::string name = "c" + std::to_string(next_++);
+    const std::string name = cat("c", next_++);
     text.constant(name, x);
     return name;
   }
   std::string node(const std::string& op, const std::vector<std::string>& inputs,
                    const std::vector<onnx_file::Attr>& attributes = {}) {
-    const std::string name = "v" + std::to_string(next_++);
+    const std::string name = cat("v", next_++);
     text.node(op, inputs, {name}, attributes);
     return name;
   }

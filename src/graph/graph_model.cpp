@@ -67,6 +67,7 @@ std::unique_ptr<GraphModel> GraphModel::read(std::shared_ptr<const MappedFile> f
 }
 
 void GraphModel::load(const OnnxModel& model, const GraphOptions& options) {
+  const ArenaPause pause;  // constants stay
   imported_ = import_onnx(model);
   Graph& graph = imported_.graph;
   std::vector<std::string> problems;
@@ -74,7 +75,6 @@ void GraphModel::load(const OnnxModel& model, const GraphOptions& options) {
   if (!problems.empty()) throw Error(ErrorCode::kUnsupported, problems.front());
   for (const ValueId id : graph.inputs) inputs_.push_back({graph.values[id].name, graph.values[id].type});
   for (const ValueId id : graph.outputs) outputs_.push_back({graph.values[id].name, graph.values[id].type});
-  // A graph may give one value twice, or give an input; passes then see names of their own.
   if (options.optimize) run_passes(graph, options.keep);
   plan_releases(graph);
 }

@@ -179,9 +179,9 @@ std::pair<std::span<const std::byte>, std::shared_ptr<const MappedFile>> Externa
     const fs::path folder = model_.parent_path().empty() ? fs::path(".") : model_.parent_path();
     const fs::path path = folder / relative;
     // A link may lead to where the model itself is a link to, as in caches of models, else nowhere outside.
-    const fs::path real = fs::canonical(path, failed), home = fs::canonical(folder, failed),
-                   beside = fs::canonical(model_, failed).parent_path();
+    const fs::path real = fs::canonical(path, failed);
     if (failed) throw bad_tensor(tensor, cat("is in the file ", path, ", which is not there"), ErrorCode::kIo);
+    const fs::path home = fs::canonical(folder, failed), beside = fs::canonical(model_, failed).parent_path();
     const auto inside = [&](const fs::path& place) {
       return std::mismatch(place.begin(), place.end(), real.begin(), real.end()).first == place.end();
     };

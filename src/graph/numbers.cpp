@@ -59,6 +59,7 @@ Value moved(const Value& x, FunctionRef<Tensor(const Tensor&)> move) {
   Longs places(x.shape());
   for (int64_t i = 0; i < places.size(); ++i) places.out()[i] = i;
   const Longs from(move(places.tensor()));
+  if (from.size() > 1 << 24) throw Error(ErrorCode::kOutOfMemory, cat(from.size(), " texts"));
   Strings out{from.shape(), {}};
   for (int64_t i = 0; i < from.size(); ++i) out.values.push_back(x.strings().values[from[i]]);
   return Value(std::move(out));

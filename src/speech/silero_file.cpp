@@ -3,24 +3,40 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/checkpoint.h"
-#include "formats/onnx/onnx_tensors.h"
+#include "formats/onnx/onnx_model.h"
+#include "graph/import.h"
 
 namespace wick {
 namespace {
 
-// The rates are two branches of one If; the size of the spectrum tells which is which.
-std::shared_ptr<const SileroWeights> load_onnx(const std::filesystem::path& path, int sample_rate) {
-  const OnnxTensors tensors = OnnxTensors::open(path);
-  const int64_t transform = sample_rate == 16000 ? 256 : 128;
-  const std::string spectrum = silero_onnx_name("stft_conv.weight");
-  for (const OnnxTensor& entry : tensors.entries()) {
-    const bool is_rate = entry.name == spectrum && entry.shape.rank() == 3 && entry.shape[2] == transform;
-    if (!is_rate) continue;
-    return SileroWeights::load(
-        [&](std::string_view name) { return tensors.get(entry.branch, silero_onnx_name(name)); });
+// The graph, perhaps a branch far inside, that holds the network of one rate: the size of its spectrum tells.
+const OnnxGraph* find_network(const OnnxGraph& graph, int64_t transform) {
+  const OnnxTensor* spectrum = find_tensor(graph, silero_onnx_name("stft_conv.weight"));
+  if (spectrum && spectrum->dims.size() == 3 && spectrum->dims[2] == transform) return &graph;
+  for (const OnnxNode& node : graph.nodes) {
+    for (const OnnxAttribute& attribute : node.attributes) {
+      for (const OnnxGraph& inner : attribute.graphs) {
+        if (const OnnxGraph* found = find_network(inner, transform)) return found;
+      }
+    }
   }
-  throw Error(ErrorCode::kBadFile, cat(path, ": has no tensor '", spectrum, "' for ", sample_rate,
-                                       " Hz: it is not Silero's voice detector"));
+  return nullptr;
+}
+
+std::shared_ptr<const SileroWeights> load_onnx(const std::filesystem::path& path, int sample_rate) {
+  const OnnxModel model = OnnxModel::open(path);
+  const OnnxGraph* network = find_network(model.graph, sample_rate == 16000 ? 256 : 128);
+  if (!network) {
+    throw Error(ErrorCode::kBadFile, cat(path, ": has no tensor '", silero_onnx_name("stft_conv.weight"), "' for ",
+                                         sample_rate, " Hz: it is not Silero's voice detector"));
+  }
+  return SileroWeights::load([&](std::string_view name) {
+    const OnnxTensor* tensor = find_tensor(*network, silero_onnx_name(name));
+    if (!tensor) {
+      throw Error(ErrorCode::kBadFile, cat(path, ": tensor '", silero_onnx_name(name), "' is missing"));
+    }
+    return graph::read_tensor(*tensor, model.file, nullptr).tensor();
+  });
 }
 
 }  // namespace

@@ -125,8 +125,8 @@ TEST(GraphModel, ExpandsFunctions) {
   // Each function calls the one before twice: 2^40 nodes.
   std::vector<std::string> bomb{function("f0", {"x"}, {"y"}, {node("Neg", {"x"}, {"y"})})};
   for (int i = 1; i < 24; ++i) {
-    const std::string before = "f" + std::to_string(i - 1);
-    bomb.push_back(function("f" + std::to_string(i), {"x"}, {"y"},
+    const std::string before = cat("f", i - 1);
+    bomb.push_back(function(cat("f", i), {"x"}, {"y"},
                             {node(before, {"x"}, {"t"}, {}, "local"), node(before, {"t"}, {"y"}, {}, "local")}));
   }
   EXPECT_ERROR(
@@ -206,7 +206,7 @@ TEST(GraphModel, ValuesCanBeWatchedAndReplaced) {
 TEST(GraphModel, ReusesMemory) {
   GraphText text;
   text.input("v0", {512, 512});
-  for (int i = 0; i < 40; ++i) text.node("Sin", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
+  for (int i = 0; i < 40; ++i) text.node("Sin", {cat("v", i)}, {cat("v", i + 1)});
   const auto model = load(text.output("v40", {512, 512}).model());
   const Tensor x = randn({512, 512}, 1);
   Tensor expected = x;
@@ -241,11 +241,11 @@ TEST(GraphModel, FusedGraphsGiveTheSame) {
       .constant("root2", scalar(std::sqrt(2.0)))
       .constant("eps", scalar(1e-5));
   const auto project = [&](const std::string& name, const std::string& weight, const std::vector<int64_t>& order) {
-    encoder.node("MatMul", {"x", weight}, {name + "0"});
+    encoder.node("MatMul", {"x", weight}, {cat(name, "0")});
     const bool biased = name == "q";
     if (biased) encoder.node("Add", {"q0", "bq"}, {"q1"});
-    encoder.node("Reshape", {biased ? "q1" : name + "0", "heads"}, {name + "2"});
-    encoder.node("Transpose", {name + "2"}, {name}, {{"perm", order}});
+    encoder.node("Reshape", {biased ? "q1" : cat(name, "0"), "heads"}, {cat(name, "2")});
+    encoder.node("Transpose", {cat(name, "2")}, {name}, {{"perm", order}});
   };
   project("q", "wq", {0, 2, 1, 3});
   project("k", "wk", {0, 2, 3, 1});

@@ -8,7 +8,8 @@
 
 #include "base/json.h"
 #include "formats/checkpoint.h"
-#include "formats/onnx/onnx_tensors.h"
+#include "formats/onnx/onnx_model.h"
+#include "graph/import.h"
 #include "media/audio_reader.h"
 #include "support/errors.h"
 #include "support/fixtures.h"
@@ -43,20 +44,30 @@ constexpr const char* kNames[] = {
     "conv3.weight",        "conv3.bias",        "conv4.weight",      "conv4.bias",        "lstm_cell.weight_ih",
     "lstm_cell.weight_hh", "lstm_cell.bias_ih", "lstm_cell.bias_hh", "final_conv.weight", "final_conv.bias"};
 
+// A branch of the model's graph by its attribute.
+const OnnxGraph& branch(const OnnxModel& model, std::string_view name) {
+  for (const OnnxNode& node : model.graph.nodes) {
+    for (const OnnxAttribute& attribute : node.attributes) {
+      if (attribute.name == name) return attribute.graphs.at(0);
+    }
+  }
+  throw std::runtime_error("there is no such branch");
+}
+
 // The two files are of different releases. With the numbers of one put in their places in the other, both must be the
 // same network, bit for bit, and score as onnxruntime does with them.
 TEST_F(SileroFile, TheSameNumbersFromBothFiles) {
   const auto published = MappedFile::open(onnx());
   std::string bytes(reinterpret_cast<const char*>(published->bytes().data()), published->bytes().size());
-  const OnnxTensors tensors = OnnxTensors::read(published);
+  const OnnxModel model = OnnxModel::read(published);
   const Checkpoint other = Checkpoint::open(safetensors());
   for (const char* name : kNames) {
-    const OnnxTensor* entry = tensors.find("then_branch", silero_onnx_name(name));
+    const OnnxTensor* entry = find_tensor(branch(model, "then_branch"), silero_onnx_name(name));
     ASSERT_TRUE(entry) << name;
     const Tensor wanted = other.get(name);
-    ASSERT_EQ(std::ssize(entry->bytes), wanted.numel() * 4) << name;
-    const auto place = static_cast<size_t>(entry->bytes.data() - published->bytes().data());
-    std::memcpy(bytes.data() + place, wanted.data<float>(), entry->bytes.size());
+    ASSERT_EQ(std::ssize(entry->raw), wanted.numel() * 4) << name;
+    const auto place = static_cast<size_t>(entry->raw.data() - published->bytes().data());
+    std::memcpy(bytes.data() + place, wanted.data<float>(), entry->raw.size());
   }
   const TempFolder folder;
   std::ofstream(folder.path() / "x.onnx", std::ios::binary) << bytes;
@@ -77,12 +88,13 @@ TEST_F(SileroFile, TheSameNumbersFromBothFiles) {
 }
 
 TEST_F(SileroFile, BothRatesComputeWhatTheGraphSays) {
-  const OnnxTensors tensors = OnnxTensors::open(onnx());
+  const OnnxModel model = OnnxModel::open(onnx());
   for (const int rate : {16000, 8000}) {
     SCOPED_TRACE(rate);
     std::map<std::string, Tensor, std::less<>> weights;
     for (const char* name : kNames) {
-      weights[name] = tensors.get(rate == 16000 ? "then_branch" : "else_branch", silero_onnx_name(name));
+      const OnnxGraph& network = branch(model, rate == 16000 ? "then_branch" : "else_branch");
+      weights[name] = graph::read_tensor(*find_tensor(network, silero_onnx_name(name)), model.file, nullptr).tensor();
     }
     PlainSilero plain(weights);
     SileroScorer scorer(load_silero(onnx(), rate));

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/text.h"
 #include "tensor/tensor.h"
 
 namespace wick {
@@ -106,7 +107,7 @@ inline std::string node(const std::string& op, const std::vector<std::string>& i
   std::string out;
   for (const std::string& name : inputs) out += bytes(1, name);
   for (const std::string& name : outputs) out += bytes(2, name);
-  out += bytes(3, outputs.empty() ? op : "n_" + outputs[0]) + bytes(4, op);
+  out += bytes(3, outputs.empty() ? op : cat("n_", outputs[0])) + bytes(4, op);
   for (const Attr& a : attributes) out += bytes(5, attribute(a));
   return domain.empty() ? out : out + bytes(7, domain);
 }
@@ -114,7 +115,7 @@ inline std::string node(const std::string& op, const std::vector<std::string>& i
 // A size below 0 has no number; it is called "d<size>" then, so that equal ones must agree.
 inline std::string value_info(const std::string& name, int type, const std::vector<int64_t>& dims) {
   std::string shape;
-  for (const int64_t size : dims) shape += bytes(1, size < 0 ? bytes(2, "d" + std::to_string(-size)) : number(1, size));
+  for (const int64_t size : dims) shape += bytes(1, size < 0 ? bytes(2, cat("d", -size)) : number(1, size));
   return bytes(1, name) + bytes(2, bytes(1, number(1, type) + bytes(2, shape)));
 }
 

@@ -14,6 +14,7 @@
 #include "formats/npy_reader.h"
 #include "graph/operators.h"
 #include "graph/value_file.h"
+#include "tensor/create.h"
 
 namespace wick {
 namespace {

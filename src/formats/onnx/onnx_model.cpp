@@ -350,6 +350,21 @@ class Reading {
 
 }  // namespace
 
+const OnnxTensor* find_tensor(const OnnxGraph& graph, std::string_view name) {
+  for (const OnnxTensor& tensor : graph.initializers) {
+    if (tensor.name == name) return &tensor;
+  }
+  for (const OnnxNode& node : graph.nodes) {
+    if (node.op != "Constant" || node.outputs.empty()) continue;
+    for (const OnnxAttribute& attribute : node.attributes) {
+      if (attribute.tensors.empty()) continue;
+      const OnnxTensor& tensor = attribute.tensors[0];
+      if (tensor.name == name || (tensor.name.empty() && node.outputs[0] == name)) return &tensor;
+    }
+  }
+  return nullptr;
+}
+
 OnnxModel OnnxModel::open(const std::filesystem::path& path) { return read(MappedFile::open(path)); }
 
 OnnxModel OnnxModel::read(std::shared_ptr<const MappedFile> file) {

@@ -83,6 +83,9 @@ struct OnnxGraph {
   std::vector<OnnxValueInfo> inputs, outputs, values;
 };
 
+// An initialiser or the value of a Constant node of this graph, not of those inside it. Null: there is none.
+const OnnxTensor* find_tensor(const OnnxGraph& graph, std::string_view name);
+
 struct OnnxOpset {
   std::string_view domain;
   int64_t version = 0;

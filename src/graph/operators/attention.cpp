@@ -350,7 +350,7 @@ void group_query_attention_op(OpRun& run) {
   const Tensor rows = reshape(positions.tensor(), {batch, 1, tokens, 1}),
                columns = arange(0, static_cast<double>(room), 1, DType::kI64);
   Tensor sees = ge(rows, columns);
-  if (window > 0) sees = minimum(sees, gt(columns, sub(rows, static_cast<double>(window))));
+  if (window > 0) sees = minimum(sees, ge(columns, sub(rows, static_cast<double>(window))));
   AttendWays ways;
   ways.mask = hidden_where(sees);
   if (run.has(10)) ways.mask = add(ways.mask, for_all_keys(f32(run, 10), room));

@@ -120,6 +120,9 @@ void conv_transpose_op(OpRun& run) {
     if (!wanted.empty() || same) {
       const size_t at = wanted.size() == static_cast<size_t>(spatial) ? i : i + 2;
       if (!wanted.empty() && at >= wanted.size()) throw Error(ErrorCode::kShape, "output_shape has another rank");
+      if (!wanted.empty() && (wanted[at] < 1 || wanted[at] >= int64_t{1} << 40)) {
+        throw Error(ErrorCode::kShape, cat("output_shape has ", wanted[at]));
+      }
       const int64_t size = wanted.empty() ? w.size[d] * w.stride[d] : wanted[at];
       const int64_t total = std::max<int64_t>(full[d] + more[i] - size, 0);
       // What is left over goes to the end, or with SAME_UPPER to the begin.
@@ -187,8 +190,10 @@ void col2im_op(OpRun& run) {
     w.out[d] = room / strides[i] + 1;
     sizes.push_back(image[i]);
   }
+  static_cast<void>(Shape{w.kernel[0], w.kernel[1], w.kernel[2]});  // throw when they are too large to count
+  static_cast<void>(Shape{w.out[0], w.out[1], w.out[2]});
   const int64_t taps = w.kernel_count(), places = w.out_count();
-  if (taps > (int64_t{1} << 40) || x.shape()[1] % taps != 0 || x.shape()[2] != places)
+  if (x.shape()[1] % taps != 0 || x.shape()[2] != places)
     throw Error(ErrorCode::kShape, cat("x ", x.shape(), " for blocks of ", taps, " at ", places, " places"));
   const int64_t channels = x.shape()[1] / taps;
   sizes[1] = channels;

@@ -266,6 +266,7 @@ void reverse_sequence_op(OpRun& run) {
 template <typename T>
 void unique_slices(OpRun& run, const Flat<T>& rows, int64_t count, FunctionRef<Tensor(const Tensor&)> pick) {
   const int64_t length = count ? rows.size() / count : 0;
+  if (count > 1 << 24) throw not_offered(cat(count, " values"));
   const bool sorted = run.get("sorted", int64_t{1}) != 0;
   const auto less = [&](int64_t a, int64_t b) {
     return std::lexicographical_compare(rows.data() + a * length, rows.data() + (a + 1) * length,

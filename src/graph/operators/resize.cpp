@@ -79,7 +79,7 @@ Mix mix_at(const ResizeWay& way, int64_t at, int64_t in, int64_t out, double sca
     const double distance = (place - static_cast<double>(i)) * stretch;
     double weight = way.mode == "cubic" ? cubic_weight(distance, way.cubic) : std::max(0.0, 1 - std::fabs(distance));
     const bool inside = i >= 0 && i < in;
-    if (!inside && (way.exclude_outside || way.antialias)) weight = 0;
+    if (!inside && way.exclude_outside) weight = 0;
     total += weight;
     mix.places.push_back(std::clamp<int64_t>(i, 0, in - 1));
     mix.weights.push_back(weight);
@@ -94,6 +94,7 @@ Mix mix_at(const ResizeWay& way, int64_t at, int64_t in, int64_t out, double sca
 Tensor resize_dim(const Tensor& x, int dim, int64_t out_size, const ResizeWay& way, double scale, double start,
                   double end, Tensor& outside) {
   const int64_t in_size = x.dim(dim), inner = inner_size(x.shape(), dim), outer = outer_size(x.shape(), dim);
+  if (out_size > 1 << 24) throw not_offered(cat("a dimension of ", out_size));
   std::vector<Mix> mixes;
   for (int64_t i = 0; i < out_size; ++i) mixes.push_back(mix_at(way, i, in_size, out_size, scale, start, end));
   if (way.coordinates == "tf_crop_and_resize") {

@@ -87,14 +87,16 @@ void split_op(OpRun& run) {
   bool keeps = true;
   if (!run.has(1)) {
     keeps = run.get("keepdims", int64_t{1}) != 0;
+    if (size > 1 << 20) throw not_offered(cat(size, " parts"));
     sizes.assign(static_cast<size_t>(size), 1);
   } else if (run.tensor(1).rank() == 0) {
     const int64_t each = run.int_at(1);
-    if (each < 1) throw bad_input(cat("parts of ", each));
+    if (each < 1 || size / each > 1 << 20) throw bad_input(cat("parts of ", each));
     for (int64_t at = 0; at < size; at += each) sizes.push_back(std::min(each, size - at));
   } else {
     sizes = run.ints(1);
   }
+  if (sizes.size() > size_t{1} << 20) throw not_offered(cat(sizes.size(), " parts"));
   std::vector<Value> parts;
   int64_t at = 0;
   for (const int64_t count : sizes) {

@@ -143,6 +143,7 @@ void tile_op(OpRun& run) {
                 const Tensor view = unsqueeze(out, d);
                 out = reshape(broadcast_as(view, view.shape().with(d, repeats[d])), out.shape().with(d, sizes[d]));
               } else {
+                if (repeats[d] > 1 << 16) throw not_offered(cat(repeats[d], " repeats of a tensor of rank ", kMaxRank));
                 out = concat(std::vector<Tensor>(static_cast<size_t>(repeats[d]), out), d);
               }
             }

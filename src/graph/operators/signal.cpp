@@ -12,6 +12,7 @@ namespace {
 
 // The transform of `length` complex numbers of stride 1, straight from its definition.
 void transform(const double* real, const double* imaginary, double* out, int64_t length, int64_t count, bool inverse) {
+  if (length > 1 << 16) throw not_offered(cat("a transform of ", length));
   std::vector<double> cosines(static_cast<size_t>(length)), sines(static_cast<size_t>(length));
   for (int64_t i = 0; i < length; ++i) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(length);

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/utf8.h"
+#include "graph/executor.h"
 #include "graph/numbers.h"
 #include "graph/operators.h"
 #include "graph/operators/broadcast.h"
@@ -61,7 +62,13 @@ void string_concat_op(OpRun& run) {
   };
   const Longs left = places(a), right = places(b);
   Strings out{shape, {}};
-  for (int64_t i = 0; i < shape.numel(); ++i) out.values.push_back(a.values[left[i]] + b.values[right[i]]);
+  int64_t total = 0;
+  for (int64_t i = 0; i < shape.numel(); ++i) {
+    const std::string &first = a.values[left[i]], &second = b.values[right[i]];
+    total += static_cast<int64_t>(first.size() + second.size() + sizeof(std::string));
+    if (total > run.frame().state().value_limit) throw Error(ErrorCode::kOutOfMemory, "the texts become too long");
+    out.values.push_back(first + second);
+  }
   run.set(0, Value(std::move(out)));
 }
 

@@ -68,6 +68,8 @@ Window window_of(OpRun& run, const Shape& x, const std::vector<int64_t>& kernel)
     // The last window must begin inside of the image or its left padding.
     if (ceil_mode && (w.out[d] - 1) * w.stride[d] >= w.size[d] + w.before[d]) --w.out[d];
   }
+  static_cast<void>(w.out_shape(x[0], x[1]));  // throws when it is too large to count
+  static_cast<void>(Shape{w.kernel[0], w.kernel[1], w.kernel[2]});
   return w;
 }
 

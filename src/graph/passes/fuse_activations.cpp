@@ -2,6 +2,8 @@
 #include <limits>
 
 #include "graph/passes/pattern.h"
+#include "ops/binary.h"
+#include "ops/view.h"
 #include "tensor/create.h"
 
 namespace wick::graph {
@@ -88,15 +90,15 @@ void fuse_batch_norms(Graph& graph, const KeepNames& keep) {
     const auto scale = parts[0]->tensor().to_vector<double>(), shift = parts[1]->tensor().to_vector<double>(),
                mean = parts[2]->tensor().to_vector<double>(), var = parts[3]->tensor().to_vector<double>();
     const auto old_bias = bias ? bias->tensor().to_vector<double>() : std::vector<double>(scale.size());
-    const Tensor from = weight.contiguous(), to = empty(weight.shape()), offsets = empty({weight.dim(0)});
-    const int64_t taps = weight.numel() / std::max<int64_t>(weight.dim(0), 1);
+    const Tensor factors = empty({weight.dim(0)}), offsets = empty({weight.dim(0)});
     for (int64_t c = 0; c < weight.dim(0); ++c) {
       const double factor = scale[c] / std::sqrt(var[c] + eps);
-      for (int64_t i = 0; i < taps; ++i) {
-        to.mutable_data<float>()[c * taps + i] = static_cast<float>(from.data<float>()[c * taps + i] * factor);
-      }
+      factors.mutable_data<float>()[c] = static_cast<float>(factor);
       offsets.mutable_data<float>()[c] = static_cast<float>((old_bias[c] - mean[c]) * factor + shift[c]);
     }
+    std::vector<int64_t> column(static_cast<size_t>(weight.rank()), 1);
+    column[0] = weight.dim(0);
+    const Tensor to = mul(weight, reshape(factors, std::span<const int64_t>(column)));
     const auto constant = [&](const Tensor& tensor, std::string_view what) {
       const ValueId id = graph.add_value(cat(node.name, what));
       graph.values[id].constant = Value(tensor);
