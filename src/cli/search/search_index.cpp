@@ -276,6 +276,7 @@ std::vector<Found> SearchIndex::search(const std::string& query, size_t most, By
   std::vector<Found> found;
   for (const auto& [id, of] : order) {
     found.push_back(passage(id, of.words ? words : ""));
+    std::replace(found.back().snippet.begin(), found.back().snippet.end(), '\n', ' ');
     found.back().score = score(of);
     found.back().word_rank = of.words;
     found.back().vector_rank = of.meaning;
