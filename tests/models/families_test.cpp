@@ -104,8 +104,12 @@ struct Untested {
 constexpr Untested kUntested[] = {
     {"ernie4_5", "the settings are Helium's"},
     {"gemma3", "its text part is gemma3_text"},
+    {"qwen2_5_vl", "compared with a picture: tests/vision"},
+    {"qwen2_5_vl_text", "compared with a picture: tests/vision"},
     {"qwen3_5", "its text part is qwen3_5_text"},
     {"qwen3_5_moe", "its text part is qwen3_5_moe_text"},
+    {"qwen3_vl_moe_text", "compared with a picture: tests/vision"},
+    {"qwen3_vl_text", "compared with a picture: tests/vision"},
 };
 
 TEST(ReferenceModels, CoverEveryFamily) {
