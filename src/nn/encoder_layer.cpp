@@ -104,8 +104,7 @@ Tensor EncoderLayer::operator()(const Tensor& in, EncoderStep& step, const RopeR
   const Tensor x = hooks(HookPoint::kResidPre, layer, in);
   const Tensor mid = in_scratch([&] {
     const LinearInput z{attend(normed(attn_norm, x), step, rope, interleaved, layer)};
-    const bool is_apart =
-        attn_post_norm.present() || attn_scale.defined() || hooks.wants(HookPoint::kAttnOut, layer);
+    const bool is_apart = attn_post_norm.present() || attn_scale.defined() || hooks.wants(HookPoint::kAttnOut, layer);
     if (!is_apart) return sum(attn_norm, out(z, x));
     const Tensor made = scaled(attn_post_norm(out(z, {})), attn_scale);
     return sum(attn_norm, add(x, hooks(HookPoint::kAttnOut, layer, made)));
@@ -114,10 +113,9 @@ Tensor EncoderLayer::operator()(const Tensor& in, EncoderStep& step, const RopeR
   return in_scratch([&] {
     const LinearInput input = normed(mlp_norm, from);
     const bool is_apart = mlp_post_norm.present() || mlp_scale.defined() || hooks.wants(HookPoint::kMlpOut, layer);
-    const Tensor made =
-        is_apart ? add(from, hooks(HookPoint::kMlpOut, layer,
-                                   scaled(mlp_post_norm(mlp(input, {}, hooks, layer)), mlp_scale)))
-                 : mlp(input, from, hooks, layer);
+    const Tensor made = is_apart ? add(from, hooks(HookPoint::kMlpOut, layer,
+                                                   scaled(mlp_post_norm(mlp(input, {}, hooks, layer)), mlp_scale)))
+                                 : mlp(input, from, hooks, layer);
     return hooks(HookPoint::kResidPost, layer, sum(mlp_norm, made));
   });
 }

@@ -17,8 +17,9 @@ class SpeechTest : public testing::Test {
     WICK_NEEDS_FIXTURE("qwen3_tts-talker");
     const auto path = make_tiny_voice(folder_.path() / "voice", "qwen3_tts-talker");
     voices_ = make_voice_host({{"talker", path, {}}}, 2, 3);
-    server_ = std::make_unique<ApiServer>(std::vector<ModelEntry>{{"none", folder_.path() / "none", {}, {}}},
-                                          HttpServerOptions(), nullptr, nullptr, nullptr, nullptr, nullptr, "", voices_);
+    server_ =
+        std::make_unique<ApiServer>(std::vector<ModelEntry>{{"none", folder_.path() / "none", {}, {}}},
+                                    HttpServerOptions(), nullptr, nullptr, nullptr, nullptr, nullptr, "", voices_);
   }
   static std::string body(const std::string& more, const std::string& input = "Hello there.") {
     return cat(R"({"input": ")", input, R"(", "temperature": 0)", more.empty() ? "" : ", ", more, "}");

@@ -25,7 +25,9 @@ struct SparseAutoencoder::State {
 
 namespace {
 
-Error bad_autoencoder(const std::string& what) { return {ErrorCode::kInvalidArgument, cat("sparse autoencoder: ", what)}; }
+Error bad_autoencoder(const std::string& what) {
+  return {ErrorCode::kInvalidArgument, cat("sparse autoencoder: ", what)};
+}
 
 // Zeros all but the k largest of a row; of equal values the first.
 void keep_top(std::span<float> row, int64_t k) {
@@ -60,7 +62,7 @@ SparseAutoencoder::SparseAutoencoder(Kind kind, Weights weights, std::string hoo
   const auto expect = [&](const char* name, const Tensor& tensor, const Shape& shape) {
     if (tensor.defined() && tensor.shape() == shape && tensor.dtype() == DType::kF32) return;
     throw bad_autoencoder(cat(name, " is ", tensor.defined() ? cat(tensor.dtype(), " ", tensor.shape()) : "missing",
-                  ", expected f32 ", shape));
+                              ", expected f32 ", shape));
   };
   const int64_t in = w_enc.dim(0), features = w_enc.dim(1);
   expect("W_enc", w_enc, {in, features});
@@ -68,7 +70,8 @@ SparseAutoencoder::SparseAutoencoder(Kind kind, Weights weights, std::string hoo
   expect("W_dec", weights.w_dec, {features, in});
   expect("b_dec", weights.b_dec, {in});
   if (kind == Kind::kJumpRelu) expect("threshold", weights.threshold, {features});
-  if (kind == Kind::kTopK && (k < 1 || k > features)) throw bad_autoencoder(cat("k is ", k, ", expected 1 to ", features));
+  if (kind == Kind::kTopK && (k < 1 || k > features))
+    throw bad_autoencoder(cat("k is ", k, ", expected 1 to ", features));
   const HookSite site = HookSite::parse(hook_name);
   if (is_per_layer(site.point) && site.layer == HookSite::kEveryLayer)
     throw bad_autoencoder(cat("'", hook_name, "' is no one layer"));

@@ -148,7 +148,8 @@ class SequenceNormalizer : public Normalizer {
 
 NormalizerPtr read_at_depth(const Json& json, int depth) {
   const std::string& type = json.at("type").as_text();
-  if (depth > kMaxNormalizerDepth) throw Error(ErrorCode::kBadFile, cat(json.place(), ": normalizers are nested too deeply"));
+  if (depth > kMaxNormalizerDepth)
+    throw Error(ErrorCode::kBadFile, cat(json.place(), ": normalizers are nested too deeply"));
   if (type == "Sequence") {
     std::vector<NormalizerPtr> steps;
     for (const Json& step : json.at("normalizers").as_array()) steps.push_back(read_at_depth(step, depth + 1));

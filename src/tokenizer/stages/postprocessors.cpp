@@ -53,7 +53,8 @@ TemplatePart read_token(const Json& json, int type_id, const Vocabulary& vocabul
 void read_into(const Json& json, const Vocabulary& vocabulary, PostProcessor& out, int depth) {
   using Kind = TemplatePart::Kind;
   const std::string& type = json.at("type").as_text();
-  if (depth > kMaxPostProcessorDepth) throw Error(ErrorCode::kBadFile, cat(json.place(), ": post-processors are nested too deeply"));
+  if (depth > kMaxPostProcessorDepth)
+    throw Error(ErrorCode::kBadFile, cat(json.place(), ": post-processors are nested too deeply"));
   if (type == "Sequence") {
     for (const Json& step : json.at("processors").as_array()) read_into(step, vocabulary, out, depth + 1);
     return;

@@ -341,7 +341,8 @@ PreTokenizerPtr read_metaspace(const Json& json) {
 
 PreTokenizerPtr read_at_depth(const Json& json, bool bytes_for_model, int depth) {
   const std::string& type = json.at("type").as_text();
-  if (depth > kMaxPreTokenizerDepth) throw Error(ErrorCode::kBadFile, cat(json.place(), ": pre-tokenizers are nested too deeply"));
+  if (depth > kMaxPreTokenizerDepth)
+    throw Error(ErrorCode::kBadFile, cat(json.place(), ": pre-tokenizers are nested too deeply"));
   if (type == "Sequence") {
     std::vector<PreTokenizerPtr> steps;
     const Json::Array& items = json.at("pretokenizers").as_array();
