@@ -41,9 +41,10 @@ class ModelBuilder {
       return;
     }
     if (is_encoder_config(json)) {
-      throw Error(
-          ErrorCode::kUnsupported,
-          cat("of a '", type, "' the encoder is read, which writes no text: `wick embed` makes vectors with it"));
+      throw Error(ErrorCode::kUnsupported,
+                  cat("of a '", type, "'",
+                      is_encoder_family(type) ? "" : " with 'is_causal' false or 'use_bidirectional_attention' true",
+                      " the encoder is read, which writes no text: `wick embed` makes vectors with it"));
     }
     const Family* family = find_family(type);
     plan_.family = type;

@@ -10,6 +10,8 @@
 #include "models/encoder_decoder/encoder_decoder_config.h"
 #include "models/encoders/encoder_config.h"
 #include "models/registry.h"
+#include "models/vision/load_vision.h"
+#include "models/vision/picture_model.h"
 #include "support/fixtures.h"
 #include "support/needs_ember.h"
 #include "support/places.h"
@@ -138,7 +140,8 @@ TEST(Models, ListsEveryFamily) {
   const auto text = wick({"models"});
   EXPECT_EQ(text.exit_code, 0);
   const auto json = nlohmann::json::parse(wick({"models", "--json"}).output).at("families");
-  ASSERT_EQ(json.size(), families().size() + encoder_decoder_families().size() + encoder_families().size());
+  ASSERT_EQ(json.size(), families().size() + encoder_decoder_families().size() + encoder_families().size() +
+                             seeing_families().size() + picture_families().size());
   size_t at = 0;
   const auto expect = [&](const auto& list) {
     for (const auto& family : list) {
@@ -149,6 +152,8 @@ TEST(Models, ListsEveryFamily) {
   expect(families());
   expect(encoder_decoder_families());
   expect(encoder_families());
+  expect(seeing_families());
+  expect(picture_families());
 }
 
 TEST(PerplexityProgram, MeasuresEmber) {

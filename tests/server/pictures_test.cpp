@@ -23,8 +23,7 @@ class PicturesInRequests : public testing::Test {
     return cat("data:image/png;base64,", encode_base64(png_bytes(some_picture(width, height, seed)->picture)));
   }
   static OrderedJson image(const std::string& url) { return {{"type", "image_url"}, {"image_url", {{"url", url}}}}; }
-  static std::string chat(const OrderedJson& parts, const std::string& role = "user") {
-    OrderedJson content = parts;
+  static std::string chat(std::vector<OrderedJson> content, const std::string& role = "user") {
     content.push_back({{"type", "text"}, {"text", "a5 a6"}});
     const OrderedJson body = {{"model", "eyes"},
                               {"messages", {{{"role", role}, {"content", std::move(content)}}}},
@@ -71,7 +70,7 @@ TEST_F(PicturesInRequests, ThatHurtAreRefused) {
   EXPECT_NE(refused(chat({image("data:image/png;base64,AAAA")})).find("messages[0].content[0]"), std::string::npos);
   EXPECT_NE(refused(chat({image("file:///etc/passwd")})).find("the server fetches none"), std::string::npos);
   EXPECT_NE(refused(chat({image(url_of(1))}, "system")).find("those of role"), std::string::npos);
-  OrderedJson many = OrderedJson::array();
+  std::vector<OrderedJson> many;
   for (uint32_t i = 0; i < 33; ++i) many.push_back(image(url_of(i, 64, 64)));
   EXPECT_NE(refused(chat(many)).find("may show 32 pictures"), std::string::npos);
   // A header that claims more pixels than a request may bring.

@@ -40,8 +40,9 @@ EngineOptions engine_options(const TextModel& model, const GeneratorOptions& opt
   EngineOptions engine;
   engine.context = context_of(model, options.context);
   engine.kv_dtype = options.kv_dtype;
-  engine.kv_bytes =
-      kv_blocks_for(engine.context) * KvCache::bytes_per_block(model.model().facts().kv_layers, options.kv_dtype);
+  const ModelFacts facts = model.model().facts();
+  engine.kv_bytes = (kv_blocks_for(engine.context) + kv_blocks_for(facts.source_positions)) *
+                    KvCache::bytes_per_block(facts.kv_layers, options.kv_dtype);
   engine.max_running = 1;
   if (options.beams > 1) {  // and the prompt
     engine.kv_bytes *= options.beams + 1;
