@@ -17,7 +17,7 @@ template <typename T>
 struct PixelAllocator {
   using value_type = T;
   template <typename U>
-  struct rebind {
+  struct rebind {  // NOLINT(readability-identifier-naming): the standard asks for it
     using other = PixelAllocator<U>;
   };
   PixelAllocator() = default;
