@@ -31,6 +31,20 @@ std::optional<fs::path> find_in_folder(const fs::path& folder) {
   return found.front();
 }
 
+// Tokenizers of some models number the pieces of a SentencePiece model anew, by rules in their code alone.
+void check_numbers(const fs::path& file) {
+  constexpr std::string_view kRenumbering[] = {"Camembert", "M2M100",  "MBart", "MBart50",
+                                               "Nllb",      "Pegasus", "XGLM",  "XLMRoberta"};
+  const Json config = TokenizerFiles::load(file.parent_path()).tokenizer_config;
+  const std::string name = config.is_object() ? config.get("tokenizer_class", "") : "";
+  const bool renumbers = std::any_of(std::begin(kRenumbering), std::end(kRenumbering),
+                                     [&](std::string_view one) { return name.starts_with(cat(one, "Tokenizer")); });
+  if (!renumbers && file.filename() != "sentencepiece.bpe.model") return;
+  throw Error(ErrorCode::kUnsupported,
+              cat(file, name.empty() ? "" : cat(" (", name, ")"),
+                  ": the model has numbers of its own for these pieces, which a tokenizer.json would tell"));
+}
+
 // The roles of tokens are named beside the tokenizer, not in it.
 void read_roles(TokenizerParts& parts, const fs::path& folder) {
   const TokenizerFiles files = TokenizerFiles::load(folder);
@@ -73,6 +87,7 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
   const size_t first = bytes.find_first_not_of(" \t\r\n");
   const bool is_json = first != std::string_view::npos && bytes[first] == '{';
   const bool is_model = file.extension() == ".model" && !is_json && !bytes.empty() && bytes[0] == '\n';
+  if (is_model) check_numbers(file);
   Tokenizer tokenizer = is_json    ? from_json(bytes, name)
                         : is_model ? from_sentencepiece(bytes, name)
                                    : from_tiktoken(bytes, "", name);

@@ -1,8 +1,11 @@
 // Each mistake in a file gives one sentence that names it.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "base/text.h"
 #include "support/errors.h"
+#include "support/temp_folder.h"
 #include "tokenizer/gguf_vocabulary.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/tokenizer_document.h"
@@ -104,6 +107,17 @@ TEST(BadTokenizer, Components) {
       kBadFile, "table of replacements");
   EXPECT_ERROR(Tokenizer::from_json(with(kSmall, R"("padding":{"strategy":{"Fixed":99999999999},"pad_id":0},)")),
                kBadFile, "'padding' asks for a length");
+}
+
+// XLM-RoBERTa, Pegasus and others give the pieces of their models other numbers, by rules that no file holds.
+TEST(BadTokenizer, PiecesWithNumbersOfTheirOwn) {
+  const TempFolder bpe, pegasus;
+  std::ofstream(bpe.path() / "sentencepiece.bpe.model") << "\n\x05";
+  EXPECT_ERROR(Tokenizer::load(bpe.path()), kUnsupported, "numbers of its own for these pieces");
+  std::ofstream(pegasus.path() / "spiece.model") << "\n\x05";
+  EXPECT_ERROR(Tokenizer::load(pegasus.path()), kBadFile, "no SentencePiece model");
+  std::ofstream(pegasus.path() / "tokenizer_config.json") << R"({"tokenizer_class": "PegasusTokenizerFast"})";
+  EXPECT_ERROR(Tokenizer::load(pegasus.path()), kUnsupported, "(PegasusTokenizerFast): the model has numbers");
 }
 
 TEST(BadTokenizer, OtherFiles) {
