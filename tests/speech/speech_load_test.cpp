@@ -138,7 +138,8 @@ TEST(SpeechLoadingTest, CountsBothParts) {
   options.progress = [&](int64_t done, int64_t) { last = std::max(last, done); };
   const auto model = Qwen3Asr::load(folder, options);
   int64_t parameters = 0, bytes = 0;
-  for (const TensorEntry& entry : Checkpoint::open(folder / "model.safetensors").entries()) {
+  const Checkpoint whole = Checkpoint::open(folder / "model.safetensors");
+  for (const TensorEntry& entry : whole.entries()) {
     parameters += entry.shape.numel();
     bytes += entry.bytes;
   }
